@@ -53,6 +53,25 @@ pub enum JobState {
     Dead,
 }
 
+impl JobState {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            JobState::Ready => "ready",
+            JobState::Leased => "leased",
+            JobState::Dead => "dead",
+        }
+    }
+
+    /// The state stored under a name; one that nobody knows is left alone, as a dead job is.
+    pub(crate) fn from_name(name: &str) -> Self {
+        match name {
+            "ready" => JobState::Ready,
+            "leased" => JobState::Leased,
+            _ => JobState::Dead,
+        }
+    }
+}
+
 /// A job as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
@@ -98,6 +117,16 @@ pub struct JobStats {
     pub leased: u64,
     /// Given up.
     pub dead: u64,
+}
+
+impl JobStats {
+    pub(crate) fn add(&mut self, state: &str, number: u64) {
+        match JobState::from_name(state) {
+            JobState::Ready => self.ready += number,
+            JobState::Leased => self.leased += number,
+            JobState::Dead => self.dead += number,
+        }
+    }
 }
 
 /// When a job that has failed `attempts` times is tried again; `None` when it is dead.

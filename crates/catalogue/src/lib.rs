@@ -15,6 +15,8 @@ pub mod search;
 mod sequencer;
 mod sqlite;
 mod store;
+mod transfer;
+mod verify;
 
 pub use address::{Address, BlobAddress, Settings};
 pub use blob::Blobs;
@@ -24,4 +26,5 @@ pub use job::{Job, JobId, JobState, JobStats, Lease, NewJob};
 pub use row::{
     Batch, CursorUpdate, Filter, Head, Listing, Logged, Outcome, Position, Receipt, SetInfo, SourceRow, Stored, TokenRow,
 };
-pub use store::Store;
+pub use store::{Audit, Now, Store, Tallies};
+pub use transfer::{BackupReport, CompactReport, ExportReport, ImportReport};

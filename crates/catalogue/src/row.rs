@@ -1,7 +1,7 @@
 //! What goes into a store and comes out: batches, log entries, records with their place in this node's time, listings.
 
 use serde::{Deserialize, Serialize};
-use zhulu_record::{Datestamp, Draft, Entry, Key, NodeId, Record, RecordId, SetName, Source};
+use zhulu_record::{Datestamp, Draft, Digest, Entry, NodeId, Record, RecordId, SetName, Source};
 
 /// What is appended together: all of it, with its source's cursor, or nothing.
 #[derive(Debug, Clone, Default)]
@@ -55,6 +55,8 @@ pub struct Receipt {
     pub seq: u64,
     /// For each draft, then each entry: its record and what became of it.
     pub outcomes: Vec<(RecordId, Outcome)>,
+    /// Blobs that an erasure in this batch left without any reference: to be removed.
+    pub orphaned: Vec<Digest>,
 }
 
 /// Where the log stands.
@@ -163,15 +165,7 @@ pub struct TokenRow {
     /// Who holds it.
     pub name: String,
     /// The SHA-256 of the token: the token itself is shown once and never stored.
-    pub digest: zhulu_record::Digest,
+    pub digest: Digest,
     /// When it was made.
     pub created: Datestamp,
-}
-
-/// A key together with the record that has it.
-pub(crate) type KeyOwner = (RecordId, RecordId);
-
-/// The identifiers that a record's keys give: what brings records together.
-pub(crate) fn key_ids(keys: &[Key]) -> impl Iterator<Item = RecordId> + '_ {
-    keys.iter().map(Key::record)
 }

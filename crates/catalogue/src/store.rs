@@ -2,13 +2,20 @@
 //!
 //! A store keeps rows and gives them back; what a batch means for them is decided by `sequencer`, the same for both.
 
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use jiff::Timestamp;
-use zhulu_record::{Datestamp, Digest, Key, RecordId, Source};
+use zhulu_record::{Datestamp, Digest, Entry, Key, RecordId, SetName, Source, Stamp};
 
 use crate::error::Error;
 use crate::job::{Job, JobId, JobState, JobStats, Lease, NewJob};
 use crate::row::{Batch, Filter, Head, Listing, Logged, Receipt, SetInfo, SourceRow, Stored, TokenRow};
+
+/// How much of the log is read at once: entries that carry whole books must not fill the memory.
+pub(crate) const LOG_BYTES: usize = 24 << 20;
 
 /// Where the log and what is derived from it are kept.
 #[async_trait]
@@ -16,7 +23,8 @@ pub trait Store: Send + Sync + 'static {
     /// Appends a batch and its cursor in one transaction. When this returns, it is on disk.
     async fn append(&self, batch: Batch) -> Result<Receipt, Error>;
 
-    /// The log after `seq`, in order, at most `limit` entries. Never skips an entry that commits later.
+    /// The log after `seq`, in order, at most `limit` entries and not much more than 24 MB. Never skips an entry that
+    /// commits later; empty only at the log's end.
     async fn log(&self, after: u64, limit: usize) -> Result<Vec<Logged>, Error>;
 
     /// Where the log stands.
@@ -86,6 +94,9 @@ pub trait Store: Send + Sync + 'static {
     /// A dead job is to be tried again from the start. Whether there was one.
     async fn revive(&self, id: JobId) -> Result<bool, Error>;
 
+    /// One job; `None` once it is done.
+    async fn job(&self, id: JobId) -> Result<Option<Job>, Error>;
+
     /// How many jobs there are.
     async fn job_stats(&self) -> Result<JobStats, Error>;
 
@@ -95,15 +106,78 @@ pub trait Store: Send + Sync + 'static {
     /// Digests of all blobs that any entry in the log refers to, in order, after `after`, at most `limit`.
     async fn blob_digests(&self, after: Option<Digest>, limit: usize) -> Result<Vec<Digest>, Error>;
 
-    /// Whether the log and everything derived from it agree: one sentence for each place they do not.
-    async fn verify(&self) -> Result<Vec<String>, Error>;
+    /// Records with all that is stored of them, by identifier: what verification compares.
+    async fn audit(&self, after: Option<RecordId>, limit: usize) -> Result<Vec<Audit>, Error>;
 
-    /// Entries in quarantine.
-    async fn quarantine(&self) -> Result<Vec<zhulu_record::Entry>, Error>;
+    /// Rows counted one by one, and the database's own complaints: what verification compares with the head.
+    async fn tallies(&self) -> Result<Tallies, Error>;
+
+    /// The log in the order of stamps, which is the same on every node, after `after`.
+    async fn export(&self, after: Option<Stamp>, limit: usize) -> Result<Vec<Entry>, Error>;
+
+    /// Entries in quarantine, by stamp.
+    async fn quarantine(&self) -> Result<Vec<Entry>, Error>;
 
     /// A consistent copy of everything but blobs and index, as a new SQLite catalogue at `path`, while others go on writing.
-    async fn backup(&self, path: &std::path::Path) -> Result<(), Error>;
+    async fn backup(&self, path: &Path) -> Result<(), Error>;
+
+    /// Fills this catalogue, which must be empty, from a backup: the same log, datestamps, sources, tokens and jobs.
+    async fn restore(&self, path: &Path) -> Result<(), Error>;
 
     /// The number of the catalogue's stored form.
     fn version(&self) -> i64;
+
+    /// The file it is kept in, if it is one.
+    fn file(&self) -> Option<&Path>;
+}
+
+/// A source of the present time: the system's, or a test's.
+pub type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// A record with all that is stored of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Audit {
+    /// Which.
+    pub id: RecordId,
+    /// When it last changed visibly.
+    pub datestamp: Datestamp,
+    /// Whether its row says it is deleted.
+    pub deleted: bool,
+    /// What it was merged into.
+    pub merged_into: Option<RecordId>,
+    /// The entries its row says still count.
+    pub live: Vec<u64>,
+    /// The sets its row says it is in.
+    pub sets: BTreeSet<SetName>,
+    /// The sets it is listed in, and under which datestamp.
+    pub memberships: Vec<(SetName, Datestamp)>,
+    /// All entries about it and about what was merged into it.
+    pub history: Vec<Logged>,
+}
+
+/// Rows, counted one by one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tallies {
+    /// In the log.
+    pub entries: u64,
+    /// The last of them.
+    pub last_seq: u64,
+    /// What the head says the last is.
+    pub head_seq: u64,
+    /// How many the head says compaction took out.
+    pub compacted: u64,
+    /// Record rows.
+    pub records: u64,
+    /// How many the head says there are.
+    pub head_records: u64,
+    /// Record rows that are deleted.
+    pub deleted: u64,
+    /// How many the head says are.
+    pub head_deleted: u64,
+    /// Memberships.
+    pub memberships: u64,
+    /// How many the sets say they have.
+    pub set_records: u64,
+    /// What the database itself finds wrong with its files.
+    pub complaints: Vec<String>,
 }

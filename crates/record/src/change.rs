@@ -103,13 +103,13 @@ pub struct SetName(String);
 impl SetName {
     /// The set of all records of a kind.
     pub fn of_kind(kind: Kind) -> Self {
-        SetName(format!("kind:{kind}"))
+        SetName(format!("kind-{kind}"))
     }
 
     /// The set of all records a source has spoken of. What the form does not allow in its name becomes `_`.
     pub fn of_source(source: &Source) -> Self {
         let fits = |c: char| c.is_ascii_alphanumeric() || "-_.!~*'()".contains(c);
-        SetName(format!("source:{}", source.name().replace(|c| !fits(c), "_")))
+        SetName(format!("source-{}", source.name().replace(|c| !fits(c), "_")))
     }
 
     /// Its name.

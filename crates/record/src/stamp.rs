@@ -26,6 +26,17 @@ pub struct Stamp {
     pub node: NodeId,
 }
 
+impl Stamp {
+    /// As bytes whose order is the stamps' order, to be stored.
+    pub fn to_bytes(self) -> [u8; 18] {
+        let mut bytes = [0; 18];
+        bytes[..8].copy_from_slice(&self.millis.to_be_bytes());
+        bytes[8..10].copy_from_slice(&self.counter.to_be_bytes());
+        bytes[10..].copy_from_slice(self.node.as_bytes());
+        bytes
+    }
+}
+
 impl fmt::Display for Stamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Fixed width, so that text order is stamp order.
@@ -236,6 +247,7 @@ mod tests {
             let stamp = |(millis, counter, node): (u32, u16, [u8; 8])| Stamp { millis: millis.into(), counter, node: NodeId::from_bytes(node) };
             let (a, b) = (stamp(a), stamp(b));
             prop_assert_eq!(a.cmp(&b), a.to_string().cmp(&b.to_string()));
+            prop_assert_eq!(a.cmp(&b), a.to_bytes().cmp(&b.to_bytes()));
             prop_assert_eq!(a.to_string().parse(), Ok(a));
         }
     }

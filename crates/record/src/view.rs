@@ -111,14 +111,9 @@ impl State {
 
         let deleted = self.is_deleted(!live.is_empty());
         let kind = live.first().map(|(_, put)| put.kind).or_else(|| people().next_back().map(|(_, put)| put.kind));
+        let mut sets: BTreeSet<SetName> = kind.map(SetName::of_kind).into_iter().collect();
         let kind = kind.unwrap_or_default();
-        let mut sets = BTreeSet::new();
-        if !self.machines().is_empty() || people().next().is_some() {
-            sets.extend(SetName::of_kind(kind).with_parents());
-        }
-        for (source, _) in self.machines() {
-            sets.extend(SetName::of_source(source).with_parents());
-        }
+        sets.extend(self.machines().keys().map(SetName::of_source));
         let mut keys = BTreeSet::new();
         let mut blobs = BTreeSet::new();
         let mut provenance = BTreeSet::new();

@@ -78,8 +78,8 @@ impl Index {
     }
 
     /// Replaces these records (a deleted one is taken out), and moves the position to `seq`, durably, in one commit. Blocking.
-    pub fn update(&self, _records: &[Record], _seq: u64) -> Result<(), Error> {
-        Ok(())
+    pub fn update(&self, _records: &[Record], _seq: u64) -> Result<bool, Error> {
+        Ok(true)
     }
 
     /// Rewrites the index's files so that no byte of a record taken out is left in them. Blocking.
