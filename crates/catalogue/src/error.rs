@@ -37,7 +37,9 @@ pub enum Error {
         reason: String,
     },
     /// The disk is full. What was acknowledged is safe; what was not is not there.
-    #[error("no space is left for the catalogue {catalogue}; make room and run the same command again (nothing was half-written)")]
+    #[error(
+        "no space is left for the catalogue {catalogue}; make room and run the same command again (nothing was half-written)"
+    )]
     Full {
         /// Which catalogue.
         catalogue: String,

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub struct JobId(pub i64);
 
 /// How often a job is tried before it is left as dead.
-pub const ATTEMPTS: u32 = 10;
+pub(crate) const ATTEMPTS: u32 = 10;
 
 /// The wait after the first failure; it doubles with each, up to [`LONGEST_WAIT`].
 const FIRST_WAIT: Duration = Duration::from_secs(5);

@@ -30,22 +30,6 @@ pub(crate) struct HeadRow {
     pub(crate) compacted: u64,
 }
 
-impl HeadRow {
-    pub(crate) fn new(node: NodeId) -> Self {
-        HeadRow {
-            node,
-            seq: 0,
-            origin_seq: 0,
-            datestamp: None,
-            earliest: None,
-            clock: (0, 0),
-            records: 0,
-            deleted: 0,
-            compacted: 0,
-        }
-    }
-}
-
 /// A record's row: where it stands in this node's time, and which entries of the log make it what it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RecordRow {

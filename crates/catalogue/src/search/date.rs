@@ -65,7 +65,10 @@ impl Days {
         let mut after_digit = false;
         for (at, c) in text.char_indices() {
             let digit = c.is_ascii_digit();
-            if digit && !after_digit && let Some((days, rest)) = Days::leading(&text[at..]) {
+            if digit
+                && !after_digit
+                && let Some((days, rest)) = Days::leading(&text[at..])
+            {
                 // `2003/2005`: an interval is all the days from its beginning to its end.
                 let until = rest.trim_start_matches(['/', '-', '.', ' ', '–', '—', '~']);
                 let end = if until.len() < rest.len() { Days::leading(until) } else { None };

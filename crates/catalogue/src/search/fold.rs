@@ -37,7 +37,8 @@ impl Variants {
             to
         };
         let common = COMMON.map(|code| char::from_u32(code).map_or('\0', last)).collect();
-        let rare = map.keys().filter(|from| !COMMON.contains(&(**from as u32))).map(|from| (*from, last(*from))).collect();
+        let rare =
+            map.keys().filter(|from| !COMMON.contains(&(**from as u32))).map(|from| (*from, last(*from))).collect();
         Variants { common, rare }
     }
 
@@ -106,7 +107,9 @@ pub(super) fn vanishes(c: char) -> bool {
 
 /// Whether a (folded) character is searched by itself: Chinese characters, and the other scripts written without spaces.
 pub(super) fn stands_alone(c: char) -> bool {
-    c >= '\u{2E80}' && (is_han(c) || matches!(c, '\u{3040}'..='\u{30FF}' | '\u{3105}'..='\u{312F}' | '\u{31A0}'..='\u{31FF}' | '\u{AC00}'..='\u{D7A3}'))
+    c >= '\u{2E80}'
+        && (is_han(c)
+            || matches!(c, '\u{3040}'..='\u{30FF}' | '\u{3105}'..='\u{312F}' | '\u{31A0}'..='\u{31FF}' | '\u{AC00}'..='\u{D7A3}'))
 }
 
 /// Whether it is a Chinese character, of which the dictionary may know words.

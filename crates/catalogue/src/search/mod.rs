@@ -1,17 +1,31 @@
 //! Search: a tantivy index fed from the log, with its place in the log stored beside it.
 //!
 //! The index is a view: deleting its folder rebuilds it. It keeps no text to show; what is shown comes from the records.
+//! Chinese is found by single characters side by side (so any piece of a text is found) and ranked by dictionary words;
+//! both, and every other script, are folded so that traditional and simplified, full and half width, with and without
+//! accents are one. Reading the log and deciding when to write is `catalogue`'s.
 
-use std::path::Path;
+mod compile;
+mod date;
+mod facet;
+mod fold;
+mod highlight;
+mod index;
+mod place;
+mod query;
+mod schema;
+mod tokenizer;
 
-use zhulu_record::{Kind, Record, RecordId};
+use zhulu_record::{Kind, RecordId};
 
-use crate::error::Error;
+pub use highlight::snippet;
+pub use index::Index;
 
 /// What is asked.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Query {
-    /// In the query language: words, "phrases", prefix*, title:word, creator:…, date:2001..2009, bbox:w,s,e,n. Empty for all.
+    /// In the query language of `docs/search.md`: words, "phrases", prefix*, title:word, creator:…, date:2001..2009,
+    /// bbox:w,s,e,n, OR, -not and brackets. Empty for all.
     pub text: String,
     /// Only of this kind.
     pub kind: Option<Kind>,
@@ -30,9 +44,9 @@ pub struct Query {
 pub struct Results {
     /// How many records fit.
     pub total: u64,
-    /// The best of them.
+    /// The best of them; where no words were asked for, the newest by their own date.
     pub hits: Vec<Hit>,
-    /// Counts, by facet.
+    /// Counts, by facet, in the order kind, source, language, year, creator, subject; empty if they were not asked for.
     pub facets: Vec<Facet>,
     /// Up to which entry of the log this is true.
     pub seq: u64,
@@ -43,11 +57,11 @@ pub struct Results {
 pub struct Hit {
     /// Which.
     pub id: RecordId,
-    /// How well it fits.
+    /// How well it fits; 0 where no words were asked for.
     pub score: f32,
 }
 
-/// Counts of one facet's values, most frequent first.
+/// Counts of one facet's values, most frequent first, at most ten.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facet {
     /// `kind`, `source`, `language`, `year`, `creator`, `subject`.
@@ -61,44 +75,4 @@ pub struct Facet {
 pub struct Snippet {
     /// Pieces of text in order, and whether each fits the query.
     pub pieces: Vec<(String, bool)>,
-}
-
-/// The index.
-pub struct Index {}
-
-impl Index {
-    /// Opens the index in `folder`, making it if it is not there or of an older form.
-    pub fn open(_folder: &Path) -> Result<Index, Error> {
-        Ok(Index {})
-    }
-
-    /// The seq up to which the log is in the index.
-    pub fn position(&self) -> u64 {
-        0
-    }
-
-    /// Replaces these records (a deleted one is taken out), and moves the position to `seq`, durably, in one commit. Blocking.
-    pub fn update(&self, _records: &[Record], _seq: u64) -> Result<bool, Error> {
-        Ok(true)
-    }
-
-    /// Rewrites the index's files so that no byte of a record taken out is left in them. Blocking.
-    pub fn purge(&self) -> Result<(), Error> {
-        Ok(())
-    }
-
-    /// Asks. Blocking.
-    pub fn search(&self, _query: &Query) -> Result<Results, Error> {
-        Ok(Results::default())
-    }
-
-    /// All identifiers in the index, in order: for verification.
-    pub fn ids(&self) -> Result<Vec<RecordId>, Error> {
-        Ok(Vec::new())
-    }
-}
-
-/// The part of a text worth showing for a query, at most `length` characters, with matches marked.
-pub fn snippet(text: &str, _query: &Query, length: usize) -> Snippet {
-    Snippet { pieces: vec![(text.chars().take(length).collect(), false)] }
 }

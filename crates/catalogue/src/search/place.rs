@@ -54,7 +54,9 @@ impl Rectangle {
     pub(super) fn of_value(value: &Value) -> Vec<Rectangle> {
         let bound = |name: &str| value.part(name).and_then(Value::as_text).and_then(|text| text.trim().parse().ok());
         match (bound("west"), bound("south"), bound("east"), bound("north")) {
-            (Some(west), Some(south), Some(east), Some(north)) => Rectangle::of_box(west, south, east, north).unwrap_or_default(),
+            (Some(west), Some(south), Some(east), Some(north)) => {
+                Rectangle::of_box(west, south, east, north).unwrap_or_default()
+            }
             _ => Vec::new(),
         }
     }
@@ -110,7 +112,9 @@ impl BoxScorer {
 
     fn matches(&self) -> bool {
         let mut values = self.column.values_for_doc(self.doc);
-        while let (Some(west), Some(south), Some(east), Some(north)) = (values.next(), values.next(), values.next(), values.next()) {
+        while let (Some(west), Some(south), Some(east), Some(north)) =
+            (values.next(), values.next(), values.next(), values.next())
+        {
             let rectangle = Rectangle { west, south, east, north };
             if self.rectangles.iter().any(|asked| asked.meets(&rectangle)) {
                 return true;

@@ -199,7 +199,6 @@ impl Parser<'_> {
     }
 
     fn one(&mut self, scope: Scope, depth: usize) -> Result<Option<Node>, Error> {
-        let here = self.at;
         if self.take("NOT") {
             self.skip_space();
             if self.peek().is_none_or(is_close) {
@@ -219,7 +218,6 @@ impl Parser<'_> {
             // A dash among words.
             return Ok(None);
         }
-        debug_assert!(self.at >= here);
         self.thing(scope, depth)
     }
 
@@ -303,7 +301,11 @@ impl Parser<'_> {
                         let value = folded(&value);
                         if !prefix && value.parse::<Kind>().is_err() {
                             let kinds = Kind::ALL.map(Kind::name).join(", ");
-                            return Err(self.refuse(start, format!("{value:?} is no kind"), &format!("the kinds are {kinds}")));
+                            return Err(self.refuse(
+                                start,
+                                format!("{value:?} is no kind"),
+                                &format!("the kinds are {kinds}"),
+                            ));
                         }
                         Ok(Some(Node::Label(label, value, prefix)))
                     }
@@ -345,9 +347,8 @@ impl Parser<'_> {
 
     fn dates(&self, start: usize, value: &str) -> Result<Days, Error> {
         let hint = "write date:2007, date:2001..2009, date:2005-03.. or date:..2005-03-31";
-        let read = |part: &str| {
-            Days::exact(part).ok_or_else(|| self.refuse(start, format!("{part:?} is no date"), hint))
-        };
+        let read =
+            |part: &str| Days::exact(part).ok_or_else(|| self.refuse(start, format!("{part:?} is no date"), hint));
         let days = match value.split_once("..") {
             None => read(value)?,
             Some(("", "")) => return Err(self.refuse(start, "a range needs a beginning or an end".to_owned(), hint)),

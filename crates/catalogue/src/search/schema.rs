@@ -3,9 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use tantivy::schema::{
-    BytesOptions, Field, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions,
-};
+use tantivy::schema::{BytesOptions, Field, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions};
 use tantivy::{TantivyDocument, Term};
 use zhulu_record::{Element, Key, Language, Record, RecordId, SetName, Value};
 
@@ -63,7 +61,7 @@ impl Fields {
             .set_index_option(IndexRecordOption::Basic)
             .set_fieldnorms(false);
         let label = TextOptions::default().set_indexing_options(exact);
-        let facet = label.clone().set_fast(None);
+        let facet = label.clone().set_fast("raw");
         let column = NumericOptions::default().set_fast();
         let fields = Fields {
             id: schema.add_bytes_field("id", BytesOptions::default().set_indexed()),
@@ -112,7 +110,7 @@ impl Fields {
 
         let [kind, source, language, year, creator, subject] = self.facets;
         let mut languages = BTreeSet::new();
-        let mut spoken = BTreeSet::new();
+        let mut spoken = None;
         let mut creators = BTreeSet::new();
         let mut subjects = BTreeSet::new();
         for said in &record.statements {
@@ -120,7 +118,7 @@ impl Fields {
             let value = &said.statement.value;
             if *element == Element::BOUNDING_BOX {
                 for Rectangle { west, south, east, north } in Rectangle::of_value(value) {
-                    [west, south, east, north].map(|bound| document.add_f64(self.boxes, bound));
+                    [west, south, east, north].into_iter().for_each(|bound| document.add_f64(self.boxes, bound));
                 }
                 continue;
             }
@@ -135,10 +133,11 @@ impl Fields {
                     document.add_text(field, &text[..end]);
                 });
             }
+            // Statements come in reading order, so this is the language of the first title that has one.
             if let Some(tag) = &said.statement.language
                 && field.is_some_and(|field| [self.title, self.summary, self.text].contains(&field))
             {
-                spoken.extend(language_of(tag.tag()));
+                spoken = spoken.or_else(|| language_of(tag.tag()));
             }
             let heading = value.as_text().map(str::trim).filter(|text| !text.is_empty() && text.len() <= LONGEST_FACET);
             if *element == Element::CREATOR {
@@ -158,7 +157,9 @@ impl Fields {
             document.add_text(source, voice.source.name());
         }
         // What the record says of its language counts; only if it says nothing, the language of its words.
-        let languages = if languages.is_empty() { spoken } else { languages };
+        if languages.is_empty() {
+            languages.extend(spoken);
+        }
         let primaries: BTreeSet<&str> = languages.iter().map(Language::primary).collect();
         primaries.iter().for_each(|primary| document.add_text(language, primary));
         languages.iter().for_each(|tag| document.add_text(self.language_tag, tag.tag().to_lowercase()));

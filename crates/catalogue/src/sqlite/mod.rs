@@ -24,7 +24,7 @@ use crate::job::{Job, JobId, JobState, JobStats, Lease, NewJob};
 use crate::row::{Batch, Filter, Head, Listing, Logged, Receipt, SetInfo, SourceRow, Stored, TokenRow};
 use crate::store::{Audit, Now, Store, Tallies};
 
-pub(crate) use schema::VERSION;
+pub(crate) use schema::{TABLES, VERSION};
 
 /// How many batches may wait for the writer before callers have to: bounds memory while loading.
 const QUEUE: usize = 64;
@@ -419,4 +419,12 @@ impl Store for SqliteStore {
     fn file(&self) -> Option<&Path> {
         Some(&self.path)
     }
+}
+
+/// Opens a catalogue's file by itself, making its tables if they are not there: for backups.
+pub(crate) fn create(path: &Path) -> Result<Connection, Error> {
+    let name = format!("sqlite:{}", path.display());
+    let mut connection = connect(path, &name, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
+    schema::prepare(&mut connection, &name)?;
+    Ok(connection)
 }

@@ -112,6 +112,22 @@ CREATE INDEX job_host ON job (state, host, due, id);
 CREATE INDEX job_due ON job (state, due, id);
 ";
 
+/// Every table with its columns, in an order in which they may be filled.
+pub(crate) const TABLES: &[(&str, &str)] = &[
+    ("head", "id, node, seq, origin_seq, datestamp, earliest, clock_millis, clock_counter, records, deleted, compacted"),
+    ("log", "seq, stamp, record, datestamp, body"),
+    ("record", "id, datestamp, seq, deleted, merged_into, live, sets"),
+    ("set_name", "id, name, records"),
+    ("membership", "set_id, datestamp, record"),
+    ("record_key", "record_key, record"),
+    ("likeness", "likeness, record"),
+    ("blob", "digest, seq"),
+    ("quarantine", "stamp, due, body"),
+    ("source", "name, kind, address, cursor, settings"),
+    ("token", "name, digest, created"),
+    ("job", "id, kind, host, payload, state, attempts, due, error, lease, unique_name"),
+];
+
 /// Brings the database to the present form, or says why not. `name` is for messages.
 pub(crate) fn prepare(connection: &mut Connection, name: &str) -> Result<(), Error> {
     let damaged = |reason: String| Error::Damaged { catalogue: name.to_owned(), reason };

@@ -126,17 +126,10 @@ impl Writer {
         if writes.is_empty() {
             return Ok(receipts);
         }
-        let erasing = !writes.purges.is_empty();
-        if erasing {
-            // What is overwritten or freed from here on is also wiped.
-            transaction.pragma_update(None, "secure_delete", "ON")?;
-        }
         let orphaned = save(&transaction, &writes, &mut self.set_ids)?;
         transaction.commit()?;
-        if erasing {
-            self.connection.pragma_update(None, "secure_delete", "OFF")?;
-            // The write-ahead log still has pages with the old values; this empties it.
-            self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        if !writes.purges.is_empty() {
+            self.scrub()?;
         }
         for receipt in &mut receipts {
             receipt.orphaned.clone_from(&orphaned);
@@ -144,9 +137,25 @@ impl Writer {
         Ok(receipts)
     }
 
+    /// Rewrites the file, so that no page keeps a stale copy of what was erased, and empties the write-ahead log.
+    /// `secure_delete` would not do: pages that were split before it was on keep what they held.
+    fn scrub(&self) -> rusqlite::Result<()> {
+        self.connection.execute_batch("VACUUM")?;
+        // A reader in the middle of a query holds on to the log for as long as that takes.
+        for _ in 0..100 {
+            let busy: bool = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+            if !busy {
+                return Ok(());
+            }
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        tracing::warn!(catalogue = self.name, "a reader kept the write-ahead log from being emptied after an erasure");
+        Ok(())
+    }
+
     /// Runs something in a transaction of its own.
     pub(super) fn transaction<T>(&mut self, work: impl FnOnce(&Transaction) -> rusqlite::Result<T>) -> Result<T, Error> {
-        let mut run = || {
+        let run = || {
             let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let answer = work(&transaction)?;
             transaction.commit()?;
@@ -164,12 +173,29 @@ impl Writer {
                 self.name
             )));
         }
-        let mut backup = super::connect(path, &format!("sqlite:{}", path.display()), rusqlite::OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        super::schema::prepare(&mut backup, &format!("sqlite:{}", path.display()))?;
-        let mut copy = || rusqlite::backup::Backup::new(&backup, &mut self.connection)?.run_to_completion(i32::MAX, std::time::Duration::ZERO, None);
-        copy().map_err(|reason| super::error(&self.name, reason))?;
+        // Brings a backup of an older form up to date first.
+        drop(super::create(path)?);
+        self.copy_over(path).map_err(|reason| super::error(&self.name, reason))?;
         self.set_ids.clear();
         Ok(())
+    }
+}
+
+impl Writer {
+    /// Copies every table of another catalogue's file over this one's.
+    fn copy_over(&mut self, path: &Path) -> rusqlite::Result<()> {
+        self.connection.execute("ATTACH DATABASE ?1 AS backup", [path.to_string_lossy()])?;
+        let copied = (|| {
+            let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            for (table, columns) in super::schema::TABLES {
+                transaction.execute_batch(&format!(
+                    "DELETE FROM main.{table}; INSERT INTO main.{table} ({columns}) SELECT {columns} FROM backup.{table}"
+                ))?;
+            }
+            transaction.commit()
+        })();
+        self.connection.execute_batch("DETACH DATABASE backup")?;
+        copied
     }
 }
 
