@@ -34,7 +34,10 @@ pub struct Blobs {
 enum Place {
     /// Our own few lines rather than object_store's folder: that one does not wait for the disk.
     Folder(PathBuf),
-    S3 { store: Arc<dyn ObjectStore>, prefix: String },
+    S3 {
+        store: Arc<dyn ObjectStore>,
+        prefix: String,
+    },
 }
 
 impl Blobs {
@@ -179,7 +182,10 @@ impl Blobs {
         }
     }
 
-    async fn blocking<T: Send + 'static>(&self, work: impl FnOnce() -> io::Result<T> + Send + 'static) -> Result<T, Error> {
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> io::Result<T> + Send + 'static,
+    ) -> Result<T, Error> {
         let done = tokio::task::spawn_blocking(work).await;
         match done {
             Ok(Ok(value)) => Ok(value),

@@ -10,7 +10,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::sync::{Mutex, Notify};
 use zhulu_record::{
-    Change, Confidence, Draft, Element, Evidence, Key, Put, Record, RecordId, Register, Source, Statement, State,
+    Change, Confidence, Draft, Element, Evidence, Key, Put, Record, RecordId, Register, Source, State, Statement,
 };
 
 use crate::address::{Address, Settings};
@@ -116,7 +116,12 @@ impl Catalogue {
 
     /// A person's edit: the new values of elements (an empty list says the element has none). One entry for each element,
     /// replacing what now stands there, so that a concurrent edit of the same element is seen as a conflict.
-    pub async fn edit(&self, id: RecordId, person: &str, edits: Vec<(Element, Vec<Statement>)>) -> Result<Receipt, Error> {
+    pub async fn edit(
+        &self,
+        id: RecordId,
+        person: &str,
+        edits: Vec<(Element, Vec<Statement>)>,
+    ) -> Result<Receipt, Error> {
         let (record, state) = self.opened(id).await?;
         let drafts = edits.into_iter().map(|(element, statements)| {
             let replaces = state.winner(&Register::Element(element.clone()));
@@ -147,7 +152,10 @@ impl Catalogue {
         let drafts = if elements.is_empty() {
             vec![release(BTreeSet::new(), Register::Existence)]
         } else {
-            elements.into_iter().map(|element| release(BTreeSet::from([element.clone()]), Register::Element(element))).collect()
+            elements
+                .into_iter()
+                .map(|element| release(BTreeSet::from([element.clone()]), Register::Element(element)))
+                .collect()
         };
         self.append(Batch::of(drafts)).await
     }

@@ -24,7 +24,8 @@ pub use catalogue::Catalogue;
 pub use error::Error;
 pub use job::{Job, JobId, JobState, JobStats, Lease, NewJob};
 pub use row::{
-    Batch, CursorUpdate, Filter, Head, Listing, Logged, Outcome, Position, Receipt, SetInfo, SourceRow, Stored, TokenRow,
+    Batch, CursorUpdate, Filter, Head, Listing, Logged, Outcome, Position, Receipt, SetInfo, SourceRow, Stored,
+    TokenRow,
 };
 pub use store::{Audit, Now, Store, Tallies};
 pub use transfer::{BackupReport, CompactReport, ExportReport, ImportReport};

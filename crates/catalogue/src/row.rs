@@ -1,7 +1,7 @@
 //! What goes into a store and comes out: batches, log entries, records with their place in this node's time, listings.
 
 use serde::{Deserialize, Serialize};
-use zhulu_record::{Datestamp, Draft, Digest, Entry, NodeId, Record, RecordId, SetName, Source};
+use zhulu_record::{Datestamp, Digest, Draft, Entry, NodeId, Record, RecordId, SetName, Source};
 
 /// What is appended together: all of it, with its source's cursor, or nothing.
 #[derive(Debug, Clone, Default)]

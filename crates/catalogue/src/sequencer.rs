@@ -10,7 +10,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 use zhulu_record::{
-    Change, Clock, DRIFT_BOUND, Datestamp, Digest, Draft, Element, Entry, NodeId, Record, RecordId, SetName, Source, Stamp, State,
+    Change, Clock, DRIFT_BOUND, Datestamp, Digest, Draft, Element, Entry, NodeId, Record, RecordId, SetName, Source,
+    Stamp, State,
 };
 
 use crate::row::{Batch, Logged, Outcome, Receipt};
@@ -398,7 +399,8 @@ impl Desk {
 
     /// The rows to write.
     pub(crate) fn finish(mut self) -> Writes {
-        let mut ids: Vec<RecordId> = self.working.iter().filter(|(_, working)| working.dirty).map(|(id, _)| *id).collect();
+        let mut ids: Vec<RecordId> =
+            self.working.iter().filter(|(_, working)| working.dirty).map(|(id, _)| *id).collect();
         // In order, so that two runs write the same bytes and the index is walked forwards.
         ids.sort_unstable();
         for id in ids {

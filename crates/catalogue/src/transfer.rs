@@ -184,7 +184,9 @@ impl Catalogue {
                         self.blobs().put(bytes.into()).await?;
                         report.blobs += 1;
                     }
-                    _ => report.warnings.push(format!("line {number}: the content is not that of {digest}; it was left out")),
+                    _ => report
+                        .warnings
+                        .push(format!("line {number}: the content is not that of {digest}; it was left out")),
                 },
                 Err(reason) => report.warnings.push(format!("line {number} is no line of an export: {reason}")),
             }

@@ -36,7 +36,9 @@ impl Catalogue {
             let catalogue = self.clone();
             let indexed: BTreeSet<_> = blocking(move || catalogue.index().ids()).await?.into_iter().collect();
             found.extend(present.difference(&indexed).map(|id| format!("record {id} is missing from the index")));
-            found.extend(indexed.difference(&present).map(|id| format!("the index has {id}, which is deleted or unknown")));
+            found.extend(
+                indexed.difference(&present).map(|id| format!("the index has {id}, which is deleted or unknown")),
+            );
         }
         let mut after = None;
         loop {
@@ -91,7 +93,8 @@ fn compare(audit: &Audit) -> Vec<String> {
             found.push(format!("record {id} is made of other entries than the log has for it"));
         }
         if state.view(*id).deleted != audit.deleted {
-            found.push(format!("record {id} is {}deleted, but not by the log", if audit.deleted { "" } else { "not " }));
+            found
+                .push(format!("record {id} is {}deleted, but not by the log", if audit.deleted { "" } else { "not " }));
         }
     }
     if audit.memberships.len() != audit.sets.len() {

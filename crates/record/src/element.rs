@@ -100,7 +100,11 @@ impl FromStr for Element {
             return Ok(Element(Cow::Borrowed(known)));
         }
         let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_' | '.');
-        if text.is_empty() || text.len() > 64 || !text.starts_with(|c: char| c.is_ascii_lowercase()) || !text.chars().all(fits) {
+        if text.is_empty()
+            || text.len() > 64
+            || !text.starts_with(|c: char| c.is_ascii_lowercase())
+            || !text.chars().all(fits)
+        {
             return Err(ParseError::new(text, "an element name (lower-case letters, digits, '-', '_' and '.')"));
         }
         Ok(Element(Cow::Owned(text.to_owned())))

@@ -82,7 +82,8 @@ impl State {
     /// Whether an erasure leaves nothing of `entry`.
     pub fn is_void(&self, entry: &Entry) -> bool {
         // An already emptied entry has nothing to say either; its erasure may still be on its way.
-        matches!(entry.change, Change::Erased(_)) || self.erasure.as_ref().is_some_and(|erasure| entry.stamp < erasure.stamp)
+        matches!(entry.change, Change::Erased(_))
+            || self.erasure.as_ref().is_some_and(|erasure| entry.stamp < erasure.stamp)
     }
 
     /// The entries that still count. All others may go from the log without a trace in any view but history.
@@ -120,7 +121,9 @@ impl State {
     /// The newest release that covers `element`; `None` asks for releases of the whole record.
     pub(crate) fn released(&self, element: Option<&Element>) -> Option<Stamp> {
         let covers = |entry: &&Entry| match &entry.change {
-            Change::Release(elements) => elements.is_empty() || element.is_some_and(|element| elements.contains(element)),
+            Change::Release(elements) => {
+                elements.is_empty() || element.is_some_and(|element| elements.contains(element))
+            }
             _ => false,
         };
         self.people.values().rev().find(covers).map(|entry| entry.stamp)

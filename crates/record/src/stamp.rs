@@ -222,7 +222,9 @@ mod tests {
     fn datestamps_read_and_print() {
         let datestamp: Datestamp = "2009-02-14T23:31:30Z".parse().unwrap();
         assert_eq!(datestamp.to_string(), "2009-02-14T23:31:30Z");
-        for wrong in ["2009-02-14", "2009-02-14T23:31:30", "2009-02-14 23:31:30Z", "2009-13-14T23:31:30Z", "２009-02-14T2330Z"] {
+        for wrong in
+            ["2009-02-14", "2009-02-14T23:31:30", "2009-02-14 23:31:30Z", "2009-13-14T23:31:30Z", "２009-02-14T2330Z"]
+        {
             assert!(wrong.parse::<Datestamp>().is_err(), "{wrong}");
         }
     }

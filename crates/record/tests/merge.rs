@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use zhulu_record::{
-    Change, Confidence, Element, Entry, Evidence, Key, NodeId, Put, Record, RecordId, Register, Source, Stamp, State, Statement,
+    Change, Confidence, Element, Entry, Evidence, Key, NodeId, Put, Record, RecordId, Register, Source, Stamp, State,
+    Statement,
 };
 
 fn node(number: u8) -> NodeId {
@@ -21,7 +22,14 @@ fn record() -> RecordId {
 }
 
 fn entry(millis: u64, source: &Source, change: Change) -> Entry {
-    Entry { stamp: stamp(millis, 1), origin_seq: millis, record: record(), source: source.clone(), replaces: None, change }
+    Entry {
+        stamp: stamp(millis, 1),
+        origin_seq: millis,
+        record: record(),
+        source: source.clone(),
+        replaces: None,
+        change,
+    }
 }
 
 fn put(statements: &[(&Element, &str)]) -> Change {
@@ -63,7 +71,10 @@ fn sources_add_up_and_equal_words_are_shown_once_with_the_better_evidence() {
     let shown = view(&[entry(1, &machine("a"), say(0.9)), entry(2, &machine("b"), say(0.4))]);
     assert_eq!(titles(&shown), ["T"]);
     assert_eq!(shown.statements[0].statement.evidence.confidence, Some(Confidence::new(0.9)));
-    let shown = view(&[entry(1, &machine("a"), put(&[(&Element::TITLE, "one")])), entry(2, &machine("b"), put(&[(&Element::TITLE, "two")]))]);
+    let shown = view(&[
+        entry(1, &machine("a"), put(&[(&Element::TITLE, "one")])),
+        entry(2, &machine("b"), put(&[(&Element::TITLE, "two")])),
+    ]);
     assert_eq!(titles(&shown), ["two", "one"], "what was said last comes first");
 }
 
@@ -124,12 +135,17 @@ fn a_machine_delete_withdraws_only_its_own_say() {
 fn two_people_who_replace_the_same_are_a_conflict_until_one_is_replaced() {
     let first = entry(1, &Source::people(), put(&[(&Element::TITLE, "first")]));
     let here = Entry { replaces: Some(first.stamp), ..entry(2, &Source::people(), put(&[(&Element::TITLE, "here")])) };
-    let there = Entry { replaces: Some(first.stamp), stamp: stamp(3, 2), ..entry(3, &Source::people(), put(&[(&Element::TITLE, "there")])) };
+    let there = Entry {
+        replaces: Some(first.stamp),
+        stamp: stamp(3, 2),
+        ..entry(3, &Source::people(), put(&[(&Element::TITLE, "there")]))
+    };
     let shown = view(&[first.clone(), here.clone(), there.clone()]);
     assert_eq!(titles(&shown), ["there"], "the newest stands");
     assert_eq!(shown.conflicts.len(), 1);
     assert_eq!(shown.conflicts[0].stamps, [here.stamp, there.stamp]);
-    let settled = Entry { replaces: Some(there.stamp), ..entry(4, &Source::people(), put(&[(&Element::TITLE, "both")])) };
+    let settled =
+        Entry { replaces: Some(there.stamp), ..entry(4, &Source::people(), put(&[(&Element::TITLE, "both")])) };
     assert!(view(&[first.clone(), here.clone(), there.clone(), settled]).conflicts.is_empty());
 
     let elsewhere = Entry { replaces: None, ..entry(3, &Source::people(), put(&[(&Element::CREATOR, "C")])) };
@@ -170,7 +186,11 @@ fn erasure_voids_what_came_before_it_even_when_that_comes_later() {
 #[test]
 fn evidence_alone_changes_nothing_visible() {
     let say = |by: &str| {
-        Change::Put(Box::new(Put { statements: vec![Statement::new(Element::TITLE, "T")], evidence: Evidence::by(by), ..Put::default() }))
+        Change::Put(Box::new(Put {
+            statements: vec![Statement::new(Element::TITLE, "T")],
+            evidence: Evidence::by(by),
+            ..Put::default()
+        }))
     };
     let (old, new) = (entry(1, &machine("m"), say("v1")), entry(2, &machine("m"), say("v2")));
     assert_eq!(view(&[old.clone()]).visible(), view(&[old, new]).visible());
@@ -203,14 +223,16 @@ fn any_entry() -> impl Strategy<Value = Entry> {
         1 => Just(Change::Erase),
     ];
     let source = prop_oneof![Just(Source::people()), Just(machine("a")), Just(machine("b"))];
-    (1u64..40, 1u8..4, source, change, prop::option::of(1u64..40)).prop_map(|(millis, node, source, change, replaces)| Entry {
-        stamp: stamp(millis, node),
-        origin_seq: millis,
-        record: record(),
-        source,
-        replaces: replaces.map(|millis| stamp(millis, 1)),
-        change,
-    })
+    (1u64..40, 1u8..4, source, change, prop::option::of(1u64..40)).prop_map(
+        |(millis, node, source, change, replaces)| Entry {
+            stamp: stamp(millis, node),
+            origin_seq: millis,
+            record: record(),
+            source,
+            replaces: replaces.map(|millis| stamp(millis, 1)),
+            change,
+        },
+    )
 }
 
 /// A set of entries as nodes would have written them: no two share a stamp.

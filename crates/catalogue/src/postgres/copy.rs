@@ -118,7 +118,8 @@ pub(super) async fn restore(shared: &Shared, path: &Path) -> Result<(), Error> {
             .map_err(|reason| shared.error(reason))?;
         let types: Vec<Type> = statement.columns().iter().map(|column| column.type_().clone()).collect();
         let sink = transaction.copy_in(&format!("COPY {table} ({columns}) FROM STDIN BINARY")).await;
-        let writer = tokio_postgres::binary_copy::BinaryCopyInWriter::new(sink.map_err(|reason| shared.error(reason))?, &types);
+        let writer =
+            tokio_postgres::binary_copy::BinaryCopyInWriter::new(sink.map_err(|reason| shared.error(reason))?, &types);
         let mut writer = std::pin::pin!(writer);
         for row in rows {
             let cells: Vec<Box<dyn ToSql + Sync + Send>> =

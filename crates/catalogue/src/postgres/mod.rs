@@ -96,15 +96,19 @@ impl PostgresStore {
     pub(crate) async fn open(url: &str, now: Now) -> Result<PostgresStore, Error> {
         let address: Address = url.parse()?;
         let name = address.to_string();
-        let mut config: Config =
-            url.parse().map_err(|reason: tokio_postgres::Error| Error::Address { address: name.clone(), reason: reason.to_string() })?;
+        let mut config: Config = url.parse().map_err(|reason: tokio_postgres::Error| Error::Address {
+            address: name.clone(),
+            reason: reason.to_string(),
+        })?;
         let stall = STALL.as_millis();
         let options = config.get_options().unwrap_or_default();
-        config.options(format!("{options} -c idle_in_transaction_session_timeout={stall} -c statement_timeout=0").trim());
+        config
+            .options(format!("{options} -c idle_in_transaction_session_timeout={stall} -c statement_timeout=0").trim());
         config.connect_timeout(Duration::from_secs(10));
         config.application_name("zhulu");
         // Verified: each connection is asked for an answer before it is used, so one that died while idle is replaced.
-        let manager = Manager::from_config(config, NoTls, ManagerConfig { recycling_method: RecyclingMethod::Verified });
+        let manager =
+            Manager::from_config(config, NoTls, ManagerConfig { recycling_method: RecyclingMethod::Verified });
         let pool = Pool::builder(manager)
             .max_size(CONNECTIONS)
             .runtime(Runtime::Tokio1)

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use deadpool_postgres::GenericClient;
 use futures::TryStreamExt;
-use tokio_postgres::types::ToSql;
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 use zhulu_record::{Datestamp, Digest, Entry, NodeId, RecordId, Source, Stamp, State};
 
 use super::{Shared, damaged};
@@ -105,7 +105,8 @@ pub(super) async fn log(shared: &Shared, after: u64, limit: usize) -> Result<Vec
     let sql = "SELECT seq, datestamp, body FROM log WHERE seq > $1 ORDER BY seq LIMIT $2";
     let statement = connection.prepare_cached(sql).await.map_err(|reason| shared.error(reason))?;
     // Row by row, to stop at the bound without having fetched what lies beyond it.
-    let rows = connection.query_raw(&statement, [after as i64, limit as i64]).await.map_err(|reason| shared.error(reason))?;
+    let rows =
+        connection.query_raw(&statement, [after as i64, limit as i64]).await.map_err(|reason| shared.error(reason))?;
     let mut rows = std::pin::pin!(rows);
     let (mut entries, mut size) = (Vec::new(), 0);
     while let Some(row) = rows.try_next().await.map_err(|reason| shared.error(reason))? {
@@ -155,7 +156,8 @@ async fn with_entries(
     }
     rows.into_iter()
         .map(|row| {
-            let missing = |seq: &u64| damaged(&shared.name, format!("entry {seq} of record {} is not in the log", row.id));
+            let missing =
+                |seq: &u64| damaged(&shared.name, format!("entry {seq} of record {} is not in the log", row.id));
             let live = row.live.iter().map(|seq| entries.remove(seq).ok_or_else(|| missing(seq)));
             let live = live.collect::<Result<Vec<_>, Error>>()?;
             Ok((row, live))
@@ -305,9 +307,8 @@ pub(super) async fn sources(shared: &Shared) -> Result<Vec<SourceRow>, Error> {
 
 pub(super) async fn tokens(shared: &Shared) -> Result<Vec<TokenRow>, Error> {
     let rows = shared.query_pool("SELECT name, digest, created FROM token ORDER BY name", &[]).await?;
-    let token = |row: &Row| {
-        Ok(TokenRow { name: row.get(0), digest: shared.digest(row, 1)?, created: datestamp(row, 2) })
-    };
+    let token =
+        |row: &Row| Ok(TokenRow { name: row.get(0), digest: shared.digest(row, 1)?, created: datestamp(row, 2) });
     rows.iter().map(token).collect()
 }
 

@@ -80,7 +80,11 @@ fn again(error: &Error) -> Error {
 }
 
 /// Commits a group, as often as it takes to find the server.
-async fn persist(shared: &Shared, batches: &[Batch], set_ids: &mut HashMap<SetName, i64>) -> Result<Vec<Receipt>, Error> {
+async fn persist(
+    shared: &Shared,
+    batches: &[Batch],
+    set_ids: &mut HashMap<SetName, i64>,
+) -> Result<Vec<Receipt>, Error> {
     let begun = Instant::now();
     let mut wait = std::time::Duration::from_millis(50);
     let mut doubtful: Option<(Stamp, Vec<Receipt>)> = None;
@@ -135,7 +139,8 @@ async fn commit(
     let floor = shared.floor.load(Ordering::SeqCst);
     let floor = (floor != i64::MIN).then(|| Datestamp::from_seconds(floor));
     let mut desk = Desk::new(read::head(shared, &transaction).await?, now, floor);
-    let released = Batch { entries: due_entries(shared, &transaction, now.as_millisecond()).await?, ..Batch::default() };
+    let released =
+        Batch { entries: due_entries(shared, &transaction, now.as_millisecond()).await?, ..Batch::default() };
     loop {
         let needs = desk.needs(batches.iter().chain([&released]));
         if needs.is_empty() {
@@ -376,7 +381,8 @@ async fn purge(
         if logged.entry.stamp >= erasure {
             continue;
         }
-        let (seq, body) = (logged.seq as i64, serde_json::to_string(&logged.entry.erased()).expect("an entry has a JSON form"));
+        let (seq, body) =
+            (logged.seq as i64, serde_json::to_string(&logged.entry.erased()).expect("an entry has a JSON form"));
         shared.query(transaction, "UPDATE log SET body = $2 WHERE seq = $1", &[&seq, &body]).await?;
         for row in shared.query(transaction, "DELETE FROM blob WHERE seq = $1 RETURNING digest", &[&seq]).await? {
             digests.insert(shared.digest(&row, 0)?);

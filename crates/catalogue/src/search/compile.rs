@@ -13,7 +13,7 @@ use super::date::Days;
 use super::place::BoxQuery;
 use super::query::{Form, Label, Node, Scope};
 use super::schema::Fields;
-use super::tokenizer::{Unit, forms_of_prefix, in_pairs, terms, units, word_term};
+use super::tokenizer::{Unit, forms_of_prefix, terms, units};
 
 /// What a match in a field is worth. A title names the thing, an abstract tells of it, a full text mentions it.
 const TITLE: f32 = 5.0;
@@ -94,15 +94,11 @@ fn single(field: Field, term: &str, boost: f32) -> Boxed {
     boosted(TermQuery::new(Term::from_field_text(field, term), IndexRecordOption::WithFreqs), boost)
 }
 
-/// Terms side by side; what turns out to be one is simply looked up.
+/// Terms side by side; one alone is simply looked up.
 fn side_by_side(field: Field, terms: &[String], boost: f32) -> Boxed {
-    let terms = in_pairs(terms);
-    match &terms[..] {
-        [(_, term)] => single(field, term, boost),
-        _ => {
-            let terms = terms.iter().map(|(at, term)| (*at, Term::from_field_text(field, term))).collect();
-            boosted(PhraseQuery::new_with_offset(terms), boost)
-        }
+    match terms {
+        [term] => single(field, term, boost),
+        _ => boosted(PhraseQuery::new(terms.iter().map(|term| Term::from_field_text(field, term)).collect()), boost),
     }
 }
 
@@ -247,7 +243,7 @@ impl Compiler<'_> {
         for (field, boost) in fields {
             match &unit.word {
                 Some(word) => {
-                    queries.push(single(*field, &word_term(word), *boost));
+                    queries.push(single(*field, word, *boost));
                     queries.push(side_by_side(*field, &unit.terms, boost * CHARACTERS));
                 }
                 None => queries.push(side_by_side(*field, &unit.terms, *boost)),

@@ -1,10 +1,10 @@
 //! Cutting folded text into what is indexed: words of scripts with spaces, single characters of scripts without, and beside
-//! the characters their pairs and the Chinese words the dictionary knows. How characters fold is `fold`'s.
+//! the characters the Chinese words the dictionary knows. How characters fold is `fold`'s.
 //!
-//! Positions count words and characters; a pair or a dictionary word stands at the position of its first character. So
-//! characters side by side find any piece of Chinese text whatever the dictionary thinks of it, and a match of a
-//! dictionary word only makes the record count for more. Pairs make that quick: two characters are looked up rather than found in
-//! two long lists and compared place by place, which at a million records is the difference between one millisecond and ten.
+//! Positions count words and characters, never dictionary words: a dictionary word stands at the position of its first
+//! character. So characters side by side find any piece of Chinese text whatever the dictionary thinks of it, and a match of
+//! a dictionary word only makes the record count for more. (Pairs of characters as terms of their own would make long
+//! queries three times as quick, and were tried: they double the index and more than halve the speed of loading.)
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -32,7 +32,7 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// As it is indexed, unless it is a dictionary word.
+    /// As it is indexed.
     pub(super) fn term<'t>(&self, folded: &'t str) -> Cow<'t, str> {
         stem(&folded[self.start..self.end])
     }
@@ -113,33 +113,6 @@ pub(super) fn forms_of_prefix(prefix: &str) -> Vec<String> {
     forms
 }
 
-/// What dictionary words begin with in the index, to tell a word of two characters from the pair.
-const WORD_MARK: char = '=';
-
-/// How a dictionary word is indexed.
-pub(super) fn word_term(word: &str) -> String {
-    format!("{WORD_MARK}{word}")
-}
-
-/// The terms that find these, one after the other, with the place of each: single characters are taken two by two.
-pub(super) fn in_pairs(terms: &[String]) -> Vec<(usize, String)> {
-    let alone = |at: usize| terms.get(at).and_then(|term| term.chars().next()).is_some_and(stands_alone);
-    let pair = |at: usize| (at, format!("{}{}", terms[at], terms[at + 1]));
-    let mut found = Vec::with_capacity(terms.len());
-    let mut at = 0;
-    while at < terms.len() {
-        if alone(at) && alone(at + 1) {
-            found.push(pair(at));
-            at += 2;
-            continue;
-        }
-        // The last of an odd number is found together with the one before it.
-        found.push(if alone(at) && at > 0 && alone(at - 1) { pair(at - 1) } else { (at, terms[at].clone()) });
-        at += 1;
-    }
-    found
-}
-
 /// The tokenizer tantivy runs in its writing threads. It keeps its buffers from text to text.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TextTokenizer {
@@ -169,7 +142,7 @@ impl Tokenizer for TextTokenizer {
             dictionary_words(folded, start, end, first, |piece| words.push(piece));
         });
         token.reset();
-        TextStream { folded, pieces, words, at: 0, stage: Stage::Pieces, token }
+        TextStream { folded, pieces: pieces.iter().chain(words.iter()), token }
     }
 }
 
@@ -187,72 +160,20 @@ fn dictionary_words(folded: &str, start: usize, end: usize, first: usize, mut em
     }
 }
 
-/// What the tokenizer gives: all pieces, then all pairs, then all dictionary words.
+/// What the tokenizer gives: all words and characters, then all dictionary words.
 pub(super) struct TextStream<'a> {
     folded: &'a str,
-    pieces: &'a [Piece],
-    words: &'a [Piece],
-    at: usize,
-    stage: Stage,
+    pieces: std::iter::Chain<std::slice::Iter<'a, Piece>, std::slice::Iter<'a, Piece>>,
     token: &'a mut Token,
-}
-
-#[derive(Clone, Copy)]
-enum Stage {
-    Pieces,
-    Pairs,
-    Words,
-}
-
-impl TextStream<'_> {
-    /// The pair that begins with this piece, if both are single characters. Punctuation between them does not count, as it
-    /// does not for a phrase.
-    fn pair(&mut self, at: usize) -> bool {
-        let (Some(first), Some(second)) = (self.pieces.get(at), self.pieces.get(at + 1)) else { return false };
-        if !first.stands_alone(self.folded) || !second.stands_alone(self.folded) {
-            return false;
-        }
-        self.token.text.clear();
-        self.token.text.push_str(&self.folded[first.start..first.end]);
-        self.token.text.push_str(&self.folded[second.start..second.end]);
-        self.token.position = first.position;
-        true
-    }
 }
 
 impl TokenStream for TextStream<'_> {
     fn advance(&mut self) -> bool {
-        loop {
-            let at = self.at;
-            self.at += 1;
-            match self.stage {
-                Stage::Pieces => {
-                    if let Some(piece) = self.pieces.get(at) {
-                        self.token.text.clear();
-                        self.token.text.push_str(&piece.term(self.folded));
-                        self.token.position = piece.position;
-                        return true;
-                    }
-                    (self.stage, self.at) = (Stage::Pairs, 0);
-                }
-                Stage::Pairs => {
-                    if self.pair(at) {
-                        return true;
-                    }
-                    if at + 1 >= self.pieces.len() {
-                        (self.stage, self.at) = (Stage::Words, 0);
-                    }
-                }
-                Stage::Words => {
-                    let Some(word) = self.words.get(at) else { return false };
-                    self.token.text.clear();
-                    self.token.text.push(WORD_MARK);
-                    self.token.text.push_str(&self.folded[word.start..word.end]);
-                    self.token.position = word.position;
-                    return true;
-                }
-            }
-        }
+        let Some(piece) = self.pieces.next() else { return false };
+        self.token.text.clear();
+        self.token.text.push_str(&piece.term(self.folded));
+        self.token.position = piece.position;
+        true
     }
 
     fn token(&self) -> &Token {
@@ -382,20 +303,8 @@ mod tests {
             seen.push((stream.token().position, stream.token().text.clone()));
         }
         seen.sort();
-        let expected =
-            [(0, "using"), (1, "=图书馆"), (1, "图"), (1, "图书"), (2, "书"), (2, "书馆"), (3, "馆"), (4, "metadata")];
+        let expected = [(0, "using"), (1, "图"), (1, "图书馆"), (2, "书"), (3, "馆"), (4, "metadata")];
         assert_eq!(seen, expected.map(|(position, text)| (position, text.to_owned())));
-    }
-
-    #[test]
-    fn characters_are_looked_up_in_pairs() {
-        let pairs = |text: &str| in_pairs(&terms(text));
-        let expected =
-            |pairs: &[(usize, &str)]| pairs.iter().map(|(at, term)| (*at, (*term).to_owned())).collect::<Vec<_>>();
-        assert_eq!(pairs("馆"), expected(&[(0, "馆")]));
-        assert_eq!(pairs("图书"), expected(&[(0, "图书")]));
-        assert_eq!(pairs("图书馆"), expected(&[(0, "图书"), (1, "书馆")]));
-        assert_eq!(pairs("第3章 数据"), expected(&[(0, "第"), (1, "3"), (2, "章数"), (3, "数据")]));
     }
 
     #[test]

@@ -167,7 +167,10 @@ impl Readers {
             answer
         });
         task.await.unwrap_or_else(|reason| {
-            Err(Error::Unavailable { catalogue: self.name.clone(), reason: format!("a query was broken off: {reason}") })
+            Err(Error::Unavailable {
+                catalogue: self.name.clone(),
+                reason: format!("a query was broken off: {reason}"),
+            })
         })
     }
 }
@@ -189,7 +192,9 @@ pub(crate) fn error(name: &str, error: rusqlite::Error) -> Error {
     let catalogue = name.to_owned();
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => Error::Full { catalogue },
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Error::Damaged { catalogue, reason: error.to_string() },
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            Error::Damaged { catalogue, reason: error.to_string() }
+        }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Unavailable {
             catalogue,
             reason: "another process has held its write lock for half a minute".to_owned(),
@@ -367,7 +372,8 @@ impl Store for SqliteStore {
         let before = Datestamp::from_timestamp(before);
         let (mut after, mut removed) = (0, 0);
         // In pieces, each a transaction of its own, so that writers get their turn in between.
-        while let Some((last, gone)) = self.write(move |transaction| write::compact(transaction, after, before)).await? {
+        while let Some((last, gone)) = self.write(move |transaction| write::compact(transaction, after, before)).await?
+        {
             after = last;
             removed += gone;
         }

@@ -214,7 +214,8 @@ pub(super) fn knows_stamp(connection: &Connection, stamp: Stamp) -> Result<bool>
 
 pub(super) fn alike(connection: &Connection, record: RecordId, limit: usize) -> Result<Vec<RecordId>> {
     let Some(stored) = stored(connection, record)? else { return Ok(Vec::new()) };
-    let mut statement = connection.prepare_cached("SELECT record FROM likeness WHERE likeness = ?1 AND record <> ?2 LIMIT ?3")?;
+    let mut statement =
+        connection.prepare_cached("SELECT record FROM likeness WHERE likeness = ?1 AND record <> ?2 LIMIT ?3")?;
     let mut found = Vec::new();
     for like in crate::sequencer::likeness(&stored.record) {
         let parameters = (like.as_slice(), record.as_bytes().as_slice(), limit as i64);
@@ -268,7 +269,10 @@ pub(super) fn blob_digests(connection: &Connection, after: Option<Digest>, limit
 }
 
 pub(super) fn quarantine(connection: &Connection) -> Result<Vec<Entry>> {
-    connection.prepare_cached("SELECT body FROM quarantine ORDER BY stamp")?.query_map([], |row| json(row, 0))?.collect()
+    connection
+        .prepare_cached("SELECT body FROM quarantine ORDER BY stamp")?
+        .query_map([], |row| json(row, 0))?
+        .collect()
 }
 
 pub(super) fn audit(connection: &Connection, after: Option<RecordId>, limit: usize) -> Result<Vec<Audit>> {

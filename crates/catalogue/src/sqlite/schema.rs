@@ -114,7 +114,10 @@ CREATE INDEX job_due ON job (state, due, id);
 
 /// Every table with its columns, in an order in which they may be filled.
 pub(crate) const TABLES: &[(&str, &str)] = &[
-    ("head", "id, node, seq, origin_seq, datestamp, earliest, clock_millis, clock_counter, records, deleted, compacted"),
+    (
+        "head",
+        "id, node, seq, origin_seq, datestamp, earliest, clock_millis, clock_counter, records, deleted, compacted",
+    ),
     ("log", "seq, stamp, record, datestamp, body"),
     ("record", "id, datestamp, seq, deleted, merged_into, live, sets"),
     ("set_name", "id, name, records"),

@@ -154,7 +154,10 @@ impl Writer {
     }
 
     /// Runs something in a transaction of its own.
-    pub(super) fn transaction<T>(&mut self, work: impl FnOnce(&Transaction) -> rusqlite::Result<T>) -> Result<T, Error> {
+    pub(super) fn transaction<T>(
+        &mut self,
+        work: impl FnOnce(&Transaction) -> rusqlite::Result<T>,
+    ) -> Result<T, Error> {
         let run = || {
             let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let answer = work(&transaction)?;
@@ -213,9 +216,13 @@ fn due_entries(transaction: &Transaction, now: i64) -> rusqlite::Result<Vec<Entr
 }
 
 /// Writes all rows; returns the blobs that lost their last reference.
-fn save(transaction: &Transaction, writes: &Writes, set_ids: &mut HashMap<SetName, i64>) -> rusqlite::Result<Vec<Digest>> {
-    let mut insert =
-        transaction.prepare_cached("INSERT INTO log (seq, stamp, record, datestamp, body) VALUES (?1, ?2, ?3, ?4, ?5)")?;
+fn save(
+    transaction: &Transaction,
+    writes: &Writes,
+    set_ids: &mut HashMap<SetName, i64>,
+) -> rusqlite::Result<Vec<Digest>> {
+    let mut insert = transaction
+        .prepare_cached("INSERT INTO log (seq, stamp, record, datestamp, body) VALUES (?1, ?2, ?3, ?4, ?5)")?;
     for row in &writes.log {
         let stamp = row.stamp.to_bytes();
         let record = row.record.as_bytes();
@@ -246,7 +253,8 @@ fn save(transaction: &Transaction, writes: &Writes, set_ids: &mut HashMap<SetNam
         transaction.prepare_cached(sql)?.execute((loser.as_bytes().as_slice(), winner.as_bytes().as_slice()))?;
     }
     save_sets(transaction, writes, set_ids)?;
-    let mut insert = transaction.prepare_cached("INSERT OR REPLACE INTO record_key (record_key, record) VALUES (?1, ?2)")?;
+    let mut insert =
+        transaction.prepare_cached("INSERT OR REPLACE INTO record_key (record_key, record) VALUES (?1, ?2)")?;
     for (key, record) in &writes.keys {
         insert.execute((key.as_bytes().as_slice(), record.as_bytes().as_slice()))?;
     }
@@ -258,7 +266,8 @@ fn save(transaction: &Transaction, writes: &Writes, set_ids: &mut HashMap<SetNam
     for (like, record) in &writes.won_likeness {
         insert.execute((like.as_slice(), record.as_bytes().as_slice()))?;
     }
-    let mut insert = transaction.prepare_cached("INSERT OR IGNORE INTO quarantine (stamp, due, body) VALUES (?1, ?2, ?3)")?;
+    let mut insert =
+        transaction.prepare_cached("INSERT OR IGNORE INTO quarantine (stamp, due, body) VALUES (?1, ?2, ?3)")?;
     for entry in &writes.quarantined {
         let body = serde_json::to_string(entry).expect("an entry has a JSON form");
         insert.execute((entry.stamp.to_bytes().as_slice(), due(entry), body))?;
@@ -321,7 +330,8 @@ fn save_sets(transaction: &Transaction, writes: &Writes, set_ids: &mut HashMap<S
     for (set, datestamp, record) in &writes.left_sets {
         delete.execute((set_ids[set], datestamp.seconds(), record.as_bytes().as_slice()))?;
     }
-    let mut insert = transaction.prepare_cached("INSERT INTO membership (set_id, datestamp, record) VALUES (?1, ?2, ?3)")?;
+    let mut insert =
+        transaction.prepare_cached("INSERT INTO membership (set_id, datestamp, record) VALUES (?1, ?2, ?3)")?;
     for (set, datestamp, record) in &writes.joined_sets {
         insert.execute((set_ids[set], datestamp.seconds(), record.as_bytes().as_slice()))?;
     }
@@ -360,7 +370,11 @@ pub(super) fn put_source(transaction: &Transaction, row: &SourceRow) -> rusqlite
 }
 
 /// Removes superseded machine entries among the next few of the log; returns how far it got and how many went.
-pub(super) fn compact(transaction: &Transaction, after: u64, before: Datestamp) -> rusqlite::Result<Option<(u64, u64)>> {
+pub(super) fn compact(
+    transaction: &Transaction,
+    after: u64,
+    before: Datestamp,
+) -> rusqlite::Result<Option<(u64, u64)>> {
     let entries = read::log(transaction, after, COMPACTION_STEP)?;
     let Some(last) = entries.last().filter(|_| entries[0].datestamp < before) else { return Ok(None) };
     let mut removed = 0;

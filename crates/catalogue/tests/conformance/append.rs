@@ -30,7 +30,10 @@ async fn a_batch_and_its_cursor_are_there_together(place: Place) {
     };
     catalogue.store().put_source(&row).await.unwrap();
     let cursor = CursorUpdate { source: machine("oai"), cursor: "token-2".into() };
-    let batch = Batch { drafts: vec![put("oai", "a", "甲"), put("oai", "b", "乙")], cursor: Some(cursor), ..Batch::default() };
+    let batch =
+        Batch {
+            drafts: vec![put("oai", "a", "甲"), put("oai", "b", "乙")], cursor: Some(cursor), ..Batch::default()
+        };
     let receipt = catalogue.append(batch).await.unwrap();
     assert_eq!(receipt.seq, 2);
     assert_eq!(outcomes(&receipt), [Outcome::Created, Outcome::Created]);

@@ -22,7 +22,10 @@ const RECORDS: usize = 5_000;
 
 async fn a_reader_sees_every_entry_once_and_a_harvester_misses_nothing(place: Place) {
     // Two handles, as two processes would have: they share nothing but the database.
-    let handles = [Catalogue::open(place.settings.clone()).await.unwrap(), Catalogue::open(place.settings.clone()).await.unwrap()];
+    let handles = [
+        Catalogue::open(place.settings.clone()).await.unwrap(),
+        Catalogue::open(place.settings.clone()).await.unwrap(),
+    ];
     let done = Arc::new(AtomicBool::new(false));
     let reader = tokio::spawn(read_log(handles[0].clone(), done.clone()));
     let harvester = tokio::spawn(harvest(handles[1].clone(), done.clone()));
@@ -123,7 +126,10 @@ async fn hold_transactions_open(url: String, done: Arc<AtomicBool>) -> usize {
     while !done.load(Ordering::SeqCst) && held < 6 {
         let transaction = client.transaction().await.unwrap();
         transaction.execute("SELECT pg_advisory_xact_lock(2053663861, hashtext(current_schema()))", &[]).await.unwrap();
-        let head = transaction.query_one("SELECT seq, node, origin_seq, datestamp, clock_millis FROM head", &[]).await.unwrap();
+        let head = transaction
+            .query_one("SELECT seq, node, origin_seq, datestamp, clock_millis FROM head", &[])
+            .await
+            .unwrap();
         let (seq, node, origin_seq): (i64, Vec<u8>, i64) = (head.get(0), head.get(1), head.get(2));
         let datestamp = head.get::<_, Option<i64>>(3).unwrap_or(0).max(jiff::Timestamp::now().as_second());
         let millis = head.get::<_, i64>(4) + 1;

@@ -70,7 +70,10 @@ async fn erasure_leaves_a_marker_and_not_a_byte_else(place: Place) {
         let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
         tokio::spawn(connection);
         for table in ["log", "record", "quarantine"] {
-            let rows = client.query_one(&format!("SELECT count(*) FROM {table} t WHERE t::text LIKE '%secretphrase%'"), &[]).await.unwrap();
+            let rows = client
+                .query_one(&format!("SELECT count(*) FROM {table} t WHERE t::text LIKE '%secretphrase%'"), &[])
+                .await
+                .unwrap();
             assert_eq!(rows.get::<_, i64>(0), 0, "{table}");
         }
     }
@@ -129,7 +132,13 @@ async fn verification_finds_what_does_not_agree(place: Place) {
     }
     catalogue.blobs().remove(digest).await.unwrap();
     let found = catalogue.verify().await.unwrap().join("\n");
-    for expected in ["records: 2 counted, 7 expected", "is deleted, but not by the log", "listed in 0", "missing from the blob store", "the index has"] {
+    for expected in [
+        "records: 2 counted, 7 expected",
+        "is deleted, but not by the log",
+        "listed in 0",
+        "missing from the blob store",
+        "the index has",
+    ] {
         assert!(found.contains(expected), "{expected:?} is not in:\n{found}");
     }
 }

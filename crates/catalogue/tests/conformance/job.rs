@@ -26,7 +26,8 @@ fn lease(limit: usize) -> Lease {
 async fn a_job_is_given_to_one_worker_and_done_once(place: Place) {
     let catalogue = place.open().await;
     let store = catalogue.store();
-    let later = NewJob { run_at: Some(jiff::Timestamp::from_millisecond(crate::place::START + 5000).unwrap()), ..job("") };
+    let later =
+        NewJob { run_at: Some(jiff::Timestamp::from_millisecond(crate::place::START + 5000).unwrap()), ..job("") };
     let ids = store.enqueue(&[job(""), later]).await.unwrap();
     let leased = store.lease(&lease(10)).await.unwrap();
     assert_eq!(leased.iter().map(|job| Some(job.id)).collect::<Vec<_>>(), [ids[0]], "the other is not due");

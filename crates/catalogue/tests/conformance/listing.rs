@@ -18,7 +18,8 @@ async fn pages(catalogue: &Catalogue, filter: &Filter, limit: usize, newest_firs
     let mut all: Vec<Stored> = Vec::new();
     loop {
         let after = all.last().map(|last| Position { datestamp: last.datestamp, record: last.record.id });
-        let page = catalogue.store().list(&Listing { filter: filter.clone(), after, limit, newest_first }).await.unwrap();
+        let page =
+            catalogue.store().list(&Listing { filter: filter.clone(), after, limit, newest_first }).await.unwrap();
         assert!(page.len() <= limit);
         if page.is_empty() {
             return all;
@@ -69,7 +70,11 @@ async fn ranges_and_sets_choose(place: Place) {
         assert_eq!(catalogue.store().count(&filter).await.unwrap(), listed, "{filter:?}");
         listed
     };
-    assert_eq!(count(Filter { from: second(1), until: second(1), set: None }).await, 2, "both ends belong to the range");
+    assert_eq!(
+        count(Filter { from: second(1), until: second(1), set: None }).await,
+        2,
+        "both ends belong to the range"
+    );
     assert_eq!(count(Filter { from: second(2), ..Filter::default() }).await, 7);
     assert_eq!(count(Filter { until: second(0), ..Filter::default() }).await, 3);
     assert_eq!(count(Filter { from: second(9), ..Filter::default() }).await, 0);
@@ -78,7 +83,8 @@ async fn ranges_and_sets_choose(place: Place) {
     assert_eq!(count(Filter { set: set("thesis"), ..Filter::default() }).await, 4, "a set lies in its parent");
     assert_eq!(count(Filter { set: set("kind-document"), from: second(1), until: second(2) }).await, 4);
     assert_eq!(count(Filter { set: set("nosuch"), ..Filter::default() }).await, 0);
-    let sets: Vec<String> = catalogue.store().sets().await.unwrap().iter().map(|info| format!("{} {}", info.name, info.records)).collect();
+    let sets: Vec<String> =
+        catalogue.store().sets().await.unwrap().iter().map(|info| format!("{} {}", info.name, info.records)).collect();
     assert_eq!(sets, ["kind-document 12", "source-even 6", "source-odd 6", "thesis 4", "thesis:math 4"]);
 }
 

@@ -19,7 +19,8 @@ async fn varied(place: &Place) -> Catalogue {
     let catalogue = place.open().await;
     let digest = catalogue.blobs().put("一份文件".into()).await.unwrap();
     let mut with_file = titled(&["file"], "题 with \"quotes\" \u{0} and \u{1F600}");
-    with_file.blobs = vec![BlobRef { digest, name: "论文.pdf".into(), media_type: "application/pdf".into(), size: 12 }];
+    with_file.blobs =
+        vec![BlobRef { digest, name: "论文.pdf".into(), media_type: "application/pdf".into(), size: 12 }];
     with_file.statements.push(Statement::new(Element::TITLE, "Title").lang("en"));
     append(&catalogue, vec![Draft::put(machine("files"), with_file).unwrap()]).await;
     for number in 0..40 {
@@ -39,7 +40,8 @@ async fn varied(place: &Place) -> Catalogue {
         settings: serde_json::json!({"b": 1, "a": [true, null]}),
     };
     catalogue.store().put_source(&source).await.unwrap();
-    let token = TokenRow { name: "owner".into(), digest: Digest::of(b"s3cret-token"), created: Datestamp::from_seconds(1) };
+    let token =
+        TokenRow { name: "owner".into(), digest: Digest::of(b"s3cret-token"), created: Datestamp::from_seconds(1) };
     catalogue.store().put_token(&token).await.unwrap();
     catalogue
 }
@@ -75,7 +77,10 @@ async fn an_export_imported_elsewhere_exports_the_same_bytes(place: Place) {
     for copy in [&other, &back] {
         sound(copy).await;
         let look = |records: Vec<Stored>| {
-            let mut views: Vec<_> = records.into_iter().map(|stored| (stored.record.id, stored.record.statements, stored.record.deleted)).collect();
+            let mut views: Vec<_> = records
+                .into_iter()
+                .map(|stored| (stored.record.id, stored.record.statements, stored.record.deleted))
+                .collect();
             views.sort_by_key(|view| view.0);
             views
         };

@@ -30,10 +30,16 @@ async fn a_catalogue_of_a_newer_form_is_refused_and_left_alone(place: Place) {
 async fn a_file_that_is_no_catalogue_is_refused_and_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("other.sqlite");
-    rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE mine (x); INSERT INTO mine VALUES (1)").unwrap();
+    rusqlite::Connection::open(&path)
+        .unwrap()
+        .execute_batch("CREATE TABLE mine (x); INSERT INTO mine VALUES (1)")
+        .unwrap();
     let refused = Catalogue::open(Settings::for_sqlite(path.clone())).await.err().expect("it is refused");
     assert!(refused.to_string().contains("no zhulu catalogue"), "{refused}");
-    let count: i64 = rusqlite::Connection::open(&path).unwrap().query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
+    let count: i64 = rusqlite::Connection::open(&path)
+        .unwrap()
+        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+        .unwrap();
     assert_eq!(count, 1);
     std::fs::write(&path, "这不是数据库".repeat(1000)).unwrap();
     let refused = Catalogue::open(Settings::for_sqlite(path)).await.err().expect("it is refused");

@@ -1,0 +1,317 @@
+//! A million records into each store: how fast against the bare driver, how deep listings, reads and search cost, how much
+//! memory, how soon the index has caught up.
+//!
+//! `cargo run --release -p zhulu-bench --bin catalogue -- sqlite [RECORDS]`, or `postgres` with `ZHULU_TEST_POSTGRES`
+//! naming a server (`bench/run` does both, and starts one).
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use rusqlite::Connection;
+use tokio_postgres::binary_copy::BinaryCopyInWriter;
+use tokio_postgres::types::{ToSql, Type};
+use zhulu_bench::{Corpus, QUERIES, peak_memory, percentile, show};
+use zhulu_catalogue::search::Query;
+use zhulu_catalogue::{Address, Batch, Catalogue, Filter, Listing, Position, Settings};
+
+const BATCH: u64 = 1000;
+const PAGE: usize = 100;
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let store = arguments.next().unwrap_or_else(|| "sqlite".to_owned());
+    let records: u64 = arguments.next().map_or(Ok(1_000_000), |text| text.parse()).context("RECORDS is a number")?;
+    let folder = tempfile::tempdir()?;
+    let mut settings = Settings::in_folder(folder.path());
+    if store == "postgres" {
+        let server = std::env::var("ZHULU_TEST_POSTGRES").context("ZHULU_TEST_POSTGRES names no server")?;
+        for schema in ["bench_ours", "bench_bare"] {
+            postgres(&server)
+                .await?
+                .batch_execute(&format!("DROP SCHEMA IF EXISTS {schema} CASCADE; CREATE SCHEMA {schema}"))
+                .await?;
+        }
+        settings.address = Address::Postgres(format!("{server}&options=-csearch_path%3Dbench_ours"));
+    }
+    println!("# {store}: {records} records in batches of {BATCH}, durable after each");
+    println!(
+        "zhulu {}, SQLite {}, {} cores",
+        env!("CARGO_PKG_VERSION"),
+        rusqlite::version(),
+        std::thread::available_parallelism()?
+    );
+
+    let catalogue = Catalogue::open(settings.clone()).await?;
+    let ours = load(&catalogue, records).await?;
+    let load_memory = peak_memory();
+    let begun = Instant::now();
+    catalogue.catch_up().await?;
+    let indexed = begun.elapsed();
+    println!("load: {} = {:.0} records/s", show(ours), records as f64 / ours.as_secs_f64());
+    println!(
+        "index: caught up {} after the load = {:.0} records/s; load and index together {:.2}x the load time (bound: 3x)",
+        show(indexed),
+        records as f64 / indexed.as_secs_f64(),
+        (ours + indexed).as_secs_f64() / ours.as_secs_f64()
+    );
+    println!(
+        "peak memory: {} MB after the load, {} MB after indexing (bound: 500 MB)",
+        load_memory.map_or("?".to_owned(), |megabytes| megabytes.to_string()),
+        peak_memory().map_or("?".to_owned(), |megabytes| megabytes.to_string())
+    );
+    pages(&catalogue).await?;
+    reads(&catalogue, records).await?;
+    searches(&catalogue).await?;
+
+    let (bare, bytes) = match &settings.address {
+        Address::Sqlite(path) => bare_sqlite(path, &folder.path().join("bare.sqlite"))?,
+        Address::Postgres(_) => bare_postgres().await?,
+    };
+    println!(
+        "bare driver, same rows, tables, indexes, batches and durability: {} ({} MB of log bodies, {} bytes each)",
+        show(bare),
+        bytes >> 20,
+        bytes / records
+    );
+    println!("RATIO load speed, ours to bare driver: {:.2} (bound: 0.50)", bare.as_secs_f64() / ours.as_secs_f64());
+    Ok(())
+}
+
+/// Appends all records; only the time in `append` counts, not that of making them up.
+async fn load(catalogue: &Catalogue, records: u64) -> Result<Duration> {
+    let corpus = Arc::new(Corpus::default());
+    let mut time = Duration::ZERO;
+    let mut number = 0;
+    while number < records {
+        let end = (number + BATCH).min(records);
+        let drafts = (number..end).map(|number| corpus.draft(number)).collect();
+        let begun = Instant::now();
+        catalogue.append(Batch::of(drafts)).await?;
+        time += begun.elapsed();
+        number = end;
+    }
+    Ok(time)
+}
+
+/// Walks the whole listing once, then reads its first and its last page again and again.
+async fn pages(catalogue: &Catalogue) -> Result<()> {
+    let page = async |after: Option<Position>| {
+        let listing = Listing { filter: Filter::default(), after, limit: PAGE, newest_first: false };
+        let begun = Instant::now();
+        let page = catalogue.store().list(&listing).await?;
+        anyhow::Ok((begun.elapsed(), page))
+    };
+    let (mut count, mut after, mut before_last) = (0u64, None, None);
+    loop {
+        let (_, found) = page(after).await?;
+        if found.len() < PAGE {
+            break;
+        }
+        count += 1;
+        before_last = after;
+        after = found.last().map(|last| Position { datestamp: last.datestamp, record: last.record.id });
+    }
+    let (mut first, mut last) = (Vec::new(), Vec::new());
+    for _ in 0..300 {
+        first.push(page(None).await?.0);
+        last.push(page(before_last).await?.0);
+    }
+    let (first, last) = (percentile(&mut first, 0.5), percentile(&mut last, 0.5));
+    println!("page 1 of {PAGE} records: {}; page {count}: {}", show(first), show(last));
+    println!("RATIO page {count} to page 1: {:.2} (bound: 1.20)", last.as_secs_f64() / first.as_secs_f64());
+    Ok(())
+}
+
+async fn reads(catalogue: &Catalogue, records: u64) -> Result<()> {
+    let corpus = Corpus::default();
+    let (mut point, mut log) = (Vec::new(), Vec::new());
+    for step in 0..2000u64 {
+        let id = corpus.draft(step.wrapping_mul(7919) % records).record;
+        let begun = Instant::now();
+        catalogue.store().records(&[id]).await?.pop().flatten().context("a loaded record is there")?;
+        point.push(begun.elapsed());
+    }
+    for step in 0..300u64 {
+        let begun = Instant::now();
+        catalogue.store().log(step.wrapping_mul(104_729) % records, 100).await?;
+        log.push(begun.elapsed());
+    }
+    println!("point read: p50 {}, p99 {}", show(percentile(&mut point, 0.5)), show(percentile(&mut point, 0.99)));
+    println!(
+        "log read of 100 entries: p50 {}, p99 {}",
+        show(percentile(&mut log, 0.5)),
+        show(percentile(&mut log, 0.99))
+    );
+    Ok(())
+}
+
+async fn searches(catalogue: &Catalogue) -> Result<()> {
+    let mut all = Vec::new();
+    for text in QUERIES {
+        let mut times = Vec::new();
+        let mut total = 0;
+        for _ in 0..20 {
+            let query = Query { text: (*text).to_owned(), limit: 10, ..Query::default() };
+            let begun = Instant::now();
+            total = catalogue.search(query, None).await?.total;
+            times.push(begun.elapsed());
+        }
+        all.extend_from_slice(&times);
+        println!("  {:<28} {total:>9} found, p50 {}", text, show(percentile(&mut times, 0.5)));
+    }
+    println!(
+        "search, {} queries: p50 {}, p99 {}",
+        QUERIES.len(),
+        show(percentile(&mut all, 0.5)),
+        show(percentile(&mut all, 0.99))
+    );
+    let query = Query { count_facets: true, limit: 10, ..Query::default() };
+    let begun = Instant::now();
+    catalogue.search(query, None).await?;
+    println!("all records with facets counted: {}", show(begun.elapsed()));
+    Ok(())
+}
+
+/// The same rows into the same tables, batch by batch, by rusqlite alone. Reading the rows to be written is not counted.
+fn bare_sqlite(from: &Path, to: &Path) -> Result<(Duration, u64)> {
+    let source = Connection::open(from)?;
+    let mut bare = Connection::open(to)?;
+    for (pragma, value) in [
+        ("page_size", "8192"),
+        ("journal_mode", "WAL"),
+        ("synchronous", "FULL"),
+        ("cache_size", "-98304"),
+        ("wal_autocheckpoint", "8192"),
+    ] {
+        bare.pragma_update(None, pragma, value)?;
+    }
+    let tables: Vec<String> = source
+        .prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'")?
+        .query_map([], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    bare.execute_batch(&(tables.join(";\n") + ";"))?;
+    source.query_row("SELECT node FROM head", [], |row| row.get::<_, Vec<u8>>(0)).map(|node| {
+        bare.execute("INSERT INTO head VALUES (1, ?1, 0, 0, NULL, NULL, 0, 0, 0, 0, 0)", [node]).map(|_| ())
+    })??;
+    bare.execute_batch("INSERT INTO set_name VALUES (1, 'a', 0), (2, 'b', 0)")?;
+    let last: i64 = source.query_row("SELECT max(seq) FROM log", [], |row| row.get(0))?;
+    let mut entries = source.prepare("SELECT l.seq, l.stamp, l.record, l.datestamp, l.body, r.live, r.sets FROM log l JOIN record r ON r.id = l.record WHERE l.seq > ?1 ORDER BY l.seq LIMIT ?2")?;
+    // There is one likeness for each record, from its title; its value is as random as a hash of anything.
+    let (mut time, mut bytes, mut after) = (Duration::ZERO, 0u64, 0i64);
+    type Row = (i64, Vec<u8>, Vec<u8>, i64, String, String, String);
+    while after < last {
+        let mut rows: Vec<Row> = entries
+            .query_map((after, BATCH as i64), |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?))
+            })?
+            .collect::<rusqlite::Result<_>>()?;
+        after = rows.last().context("there are rows up to the last")?.0;
+        bytes += rows.iter().map(|row| row.4.len() as u64).sum::<u64>();
+        let begun = Instant::now();
+        let transaction = bare.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        {
+            let mut log = transaction
+                .prepare_cached("INSERT INTO log (seq, stamp, record, datestamp, body) VALUES (?1, ?2, ?3, ?4, ?5)")?;
+            for row in &rows {
+                log.execute((row.0, &row.1, &row.2, row.3, &row.4))?;
+            }
+            rows.sort_by(|a, b| a.2.cmp(&b.2));
+            let mut record = transaction.prepare_cached(
+                "INSERT INTO record (id, datestamp, seq, deleted, live, sets) VALUES (?1, ?2, ?3, 0, ?4, ?5)",
+            )?;
+            let mut membership =
+                transaction.prepare_cached("INSERT INTO membership (set_id, datestamp, record) VALUES (?1, ?2, ?3)")?;
+            let mut likeness = transaction.prepare_cached("INSERT INTO likeness (likeness, record) VALUES (?1, ?2)")?;
+            for row in &rows {
+                record.execute((&row.2, row.3, row.0, &row.5, &row.6))?;
+                membership.execute((1, row.3, &row.2))?;
+                membership.execute((2, row.3, &row.2))?;
+                likeness.execute((&row.2[8..], &row.2))?;
+            }
+            transaction.prepare_cached("UPDATE set_name SET records = records + ?1")?.execute([rows.len() as i64])?;
+            transaction.prepare_cached("UPDATE head SET seq = ?1, records = ?1")?.execute([after])?;
+        }
+        transaction.commit()?;
+        time += begun.elapsed();
+    }
+    Ok((time, bytes))
+}
+
+async fn postgres(url: &str) -> Result<tokio_postgres::Client> {
+    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await?;
+    tokio::spawn(connection);
+    Ok(client)
+}
+
+/// The same rows into the same tables, batch by batch, by tokio-postgres alone and with COPY, its fastest way.
+async fn bare_postgres() -> Result<(Duration, u64)> {
+    let server = std::env::var("ZHULU_TEST_POSTGRES")?;
+    let source = postgres(&server).await?;
+    let mut bare = postgres(&format!("{server}&options=-csearch_path%3Dbench_bare")).await?;
+    let version: String = source.query_one("SHOW server_version", &[]).await?.get(0);
+    println!("PostgreSQL {version}, synchronous_commit on");
+    for table in ["log", "record", "membership", "likeness", "head", "set_name"] {
+        bare.batch_execute(&format!("CREATE TABLE {table} (LIKE bench_ours.{table} INCLUDING ALL)")).await?;
+    }
+    bare.batch_execute("INSERT INTO head SELECT * FROM bench_ours.head; INSERT INTO set_name (id, name, records) VALUES (1, 'a', 0), (2, 'b', 0)").await?;
+    let last: i64 = source.query_one("SELECT max(seq) FROM bench_ours.log", &[]).await?.get(0);
+    let entries = source.prepare("SELECT l.seq, l.stamp, l.record, l.datestamp, l.body, r.live, r.sets FROM bench_ours.log l JOIN bench_ours.record r ON r.id = l.record WHERE l.seq > $1 ORDER BY l.seq LIMIT $2").await?;
+    let (mut time, mut bytes, mut after) = (Duration::ZERO, 0u64, 0i64);
+    while after < last {
+        let rows = source.query(&entries, &[&after, &(BATCH as i64)]).await?;
+        after = rows.last().context("there are rows up to the last")?.get(0);
+        bytes += rows.iter().map(|row| row.get::<_, &str>(4).len() as u64).sum::<u64>();
+        let begun = Instant::now();
+        let transaction = bare.transaction().await?;
+        let copy = async |sql: &str, types: &[Type], rows: Vec<Vec<&(dyn ToSql + Sync)>>| -> Result<()> {
+            let sink = transaction.copy_in(sql).await?;
+            let mut writer = std::pin::pin!(BinaryCopyInWriter::new(sink, types));
+            for row in rows {
+                writer.as_mut().write(&row).await?;
+            }
+            writer.finish().await?;
+            Ok(())
+        };
+        let cells: Vec<(i64, &[u8], &[u8], i64, &str, &str, &str)> = rows
+            .iter()
+            .map(|row| (row.get(0), row.get(1), row.get(2), row.get(3), row.get(4), row.get(5), row.get(6)))
+            .collect();
+        let log = cells.iter().map(|c| vec![&c.0 as &(dyn ToSql + Sync), &c.1, &c.2, &c.3, &c.4]).collect();
+        copy(
+            "COPY log (seq, stamp, record, datestamp, body) FROM STDIN BINARY",
+            &[Type::INT8, Type::BYTEA, Type::BYTEA, Type::INT8, Type::TEXT],
+            log,
+        )
+        .await?;
+        let zero = 0i64;
+        let record = cells.iter().map(|c| vec![&c.2 as &(dyn ToSql + Sync), &c.3, &c.0, &zero, &c.5, &c.6]).collect();
+        copy(
+            "COPY record (id, datestamp, seq, deleted, live, sets) FROM STDIN BINARY",
+            &[Type::BYTEA, Type::INT8, Type::INT8, Type::INT8, Type::TEXT, Type::TEXT],
+            record,
+        )
+        .await?;
+        let (one, two) = (1i64, 2i64);
+        let membership = cells
+            .iter()
+            .flat_map(|c| [vec![&one as &(dyn ToSql + Sync), &c.3, &c.2], vec![&two, &c.3, &c.2]])
+            .collect();
+        copy(
+            "COPY membership (set_id, datestamp, record) FROM STDIN BINARY",
+            &[Type::INT8, Type::INT8, Type::BYTEA],
+            membership,
+        )
+        .await?;
+        let likes: Vec<&[u8]> = cells.iter().map(|c| &c.2[8..]).collect();
+        let likeness = cells.iter().zip(&likes).map(|(c, like)| vec![like as &(dyn ToSql + Sync), &c.2]).collect();
+        copy("COPY likeness (likeness, record) FROM STDIN BINARY", &[Type::BYTEA, Type::BYTEA], likeness).await?;
+        transaction.execute("UPDATE set_name SET records = records + $1", &[&(rows.len() as i64)]).await?;
+        transaction.execute("UPDATE head SET seq = $1, records = $1", &[&after]).await?;
+        transaction.commit().await?;
+        time += begun.elapsed();
+    }
+    Ok((time, bytes))
+}
