@@ -193,9 +193,7 @@ fn bare_sqlite(from: &Path, to: &Path) -> Result<(Duration, u64)> {
         .query_map([], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     bare.execute_batch(&(tables.join(";\n") + ";"))?;
-    source.query_row("SELECT node FROM head", [], |row| row.get::<_, Vec<u8>>(0)).map(|node| {
-        bare.execute("INSERT INTO head VALUES (1, ?1, 0, 0, NULL, NULL, 0, 0, 0, 0, 0)", [node]).map(|_| ())
-    })??;
+    bare.execute_batch("INSERT INTO head VALUES (1, x'00', x'00', 0, 0, NULL, NULL, 0, 0, 0, 0, 0)")?;
     bare.execute_batch("INSERT INTO set_name VALUES (1, 'a', 0), (2, 'b', 0)")?;
     let last: i64 = source.query_row("SELECT max(seq) FROM log", [], |row| row.get(0))?;
     let mut entries = source.prepare("SELECT l.seq, l.stamp, l.record, l.datestamp, l.body, r.live, r.sets FROM log l JOIN record r ON r.id = l.record WHERE l.seq > ?1 ORDER BY l.seq LIMIT ?2")?;

@@ -22,8 +22,14 @@ use crate::search::{Index, Query, Results};
 use crate::sqlite::SqliteStore;
 use crate::store::{Now, Store};
 
-/// How many entries the index takes in at once. A commit costs about the same for one record and for thousands.
-const INDEX_STEP: usize = 20_000;
+/// How many entries of the log the index looks at in one go.
+const INDEX_STEP: usize = 2_000;
+
+/// How many records are in memory on their way into the index: some carry the text of whole books.
+const INDEX_PART: usize = 250;
+
+/// How many entries the index commits together. A commit costs about the same for one record and for thousands.
+const INDEX_COMMIT: u64 = 40_000;
 
 /// How often a follower looks for entries that another process has written.
 const INDEX_TICK: Duration = Duration::from_millis(500);
@@ -63,11 +69,9 @@ impl Catalogue {
         let blobs = Blobs::open(&settings.blobs)?;
         let index = Index::open(&settings.index)?;
         if index.position() > store.head().await?.seq {
-            // Another catalogue's index, or one that was ahead of a restored backup.
-            return Err(Error::Index {
-                path: settings.index,
-                reason: "it knows more of the log than the catalogue has".to_owned(),
-            });
+            // Another catalogue's index, or one that was ahead of a restored backup: it is filled again from this log.
+            tracing::warn!(index = %settings.index.display(), "the index knows more of the log than the catalogue has; rebuilding it");
+            index.clear()?;
         }
         let inner = Inner { settings, store, blobs, index, indexing: Mutex::default(), appended: Notify::new(), now };
         Ok(Catalogue { inner: Arc::new(inner) })
@@ -128,24 +132,26 @@ impl Catalogue {
             let clears = if statements.is_empty() { BTreeSet::from([element]) } else { BTreeSet::new() };
             let evidence = person_evidence(person);
             let put = Put { kind: record.kind, statements, clears, evidence, ..Put::default() };
-            Draft { record: record.id, source: Source::people(), replaces, change: Change::Put(Box::new(put)) }
+            Draft { record: record.id, source: Source::people(), by: None, replaces, change: Change::Put(Box::new(put)) }
         });
         self.append(Batch::of(drafts.collect())).await
     }
 
     /// A person removes a record.
-    pub async fn delete(&self, id: RecordId) -> Result<Receipt, Error> {
+    pub async fn delete(&self, id: RecordId, person: &str) -> Result<Receipt, Error> {
         let (record, state) = self.opened(id).await?;
         let replaces = state.winner(&Register::Existence);
-        self.append(Batch::of(vec![Draft::delete(Source::people(), record.id).replacing(replaces)])).await
+        let draft = Draft::delete(Source::people(), record.id).by(person).replacing(replaces);
+        self.append(Batch::of(vec![draft])).await
     }
 
     /// A person gives elements (none named: the whole record) back to the machines.
-    pub async fn release(&self, id: RecordId, elements: Vec<Element>) -> Result<Receipt, Error> {
+    pub async fn release(&self, id: RecordId, person: &str, elements: Vec<Element>) -> Result<Receipt, Error> {
         let (record, state) = self.opened(id).await?;
         let release = |elements: BTreeSet<Element>, register: Register| Draft {
             record: record.id,
             source: Source::people(),
+            by: Some(format!("person:{person}")),
             replaces: state.winner(&register),
             change: Change::Release(elements),
         };
@@ -166,15 +172,15 @@ impl Catalogue {
         let mut put = put;
         put.keys.insert(0, Key::Opaque(id));
         put.evidence = put.evidence.or(&person_evidence(person));
-        let draft = Draft { record: id, source: Source::people(), replaces: None, change: Change::Put(Box::new(put)) };
+        let draft = Draft { record: id, source: Source::people(), by: None, replaces: None, change: Change::Put(Box::new(put)) };
         let receipt = self.append(Batch::of(vec![draft])).await?;
         Ok(receipt.outcomes.first().map_or(id, |(record, _)| *record))
     }
 
     /// Legal removal: values, blobs, index and history go, here and (through the log) on every node; a marker stays.
-    pub async fn erase(&self, id: RecordId) -> Result<Receipt, Error> {
+    pub async fn erase(&self, id: RecordId, person: &str) -> Result<Receipt, Error> {
         let (record, _) = self.opened(id).await?;
-        let receipt = self.append(Batch::of(vec![Draft::erase(record.id)])).await?;
+        let receipt = self.append(Batch::of(vec![Draft::erase(record.id).by(person)])).await?;
         self.catch_up().await?;
         Ok(receipt)
     }
@@ -215,35 +221,66 @@ impl Catalogue {
     /// only pen: then this waits for nothing and returns 0.
     pub async fn catch_up(&self) -> Result<u64, Error> {
         let _one = self.inner.indexing.lock().await;
-        let mut taken = 0;
+        let (mut taken, mut waiting) = (0, 0);
+        let mut committed = self.index().position();
+        let mut position = committed;
+        let mut erased = false;
         loop {
-            let position = self.index().position();
-            let entries = self.store().log(position, INDEX_STEP).await?;
-            let Some(last) = entries.last() else { return Ok(taken) };
-            let (seq, count) = (last.seq, entries.len() as u64);
-            let erased = entries.iter().any(|logged| logged.entry.change == Change::Erase);
-            let mut ids: Vec<RecordId> = entries.iter().map(|logged| logged.entry.record).collect();
-            drop(entries);
-            ids.sort_unstable();
-            ids.dedup();
-            let mut records: Vec<Stored> = self.store().records(&ids).await?.into_iter().flatten().collect();
-            let mut others: Vec<RecordId> = records.iter().filter_map(|stored| stored.merged_into).collect();
-            others.retain(|id| ids.binary_search(id).is_err());
-            records.extend(self.store().records(&others).await?.into_iter().flatten());
-            let records: Vec<Record> = records.into_iter().map(|stored| stored.record).collect();
-            let catalogue = self.clone();
-            let written = blocking(move || {
-                let written = catalogue.index().update(&records, seq)?;
-                if written && erased {
-                    catalogue.index().purge()?;
+            let changes = self.store().changes(position, INDEX_STEP).await?;
+            let end = changes.len() < INDEX_STEP;
+            if let Some((last, _)) = changes.last() {
+                position = *last;
+                waiting += changes.len() as u64;
+                if !self.stage(changes.into_iter().map(|(_, id)| id).collect(), &mut erased).await? {
+                    return Ok(taken);
                 }
-                Ok(written)
-            });
-            if !written.await? {
+            }
+            if waiting >= INDEX_COMMIT || (end && waiting > 0) {
+                let (catalogue, from, erasing) = (self.clone(), committed, erased);
+                let commit = blocking(move || {
+                    let index = catalogue.index();
+                    // The old values must be out of the files before the position says that this is done: a process
+                    // killed in between does it again.
+                    if erasing && !(index.update(&[], from)? && index.purge()?) {
+                        return Ok(false);
+                    }
+                    index.update(&[], position)
+                });
+                if !commit.await? {
+                    return Ok(taken);
+                }
+                taken += waiting;
+                (waiting, committed, erased) = (0, position, false);
+            }
+            if end {
                 return Ok(taken);
             }
-            taken += count;
         }
+    }
+
+    /// Hands the records to the index as they now are, and those they were merged into. `false` if another process has
+    /// the pen.
+    async fn stage(&self, mut ids: Vec<RecordId>, erased: &mut bool) -> Result<bool, Error> {
+        ids.sort_unstable();
+        ids.dedup();
+        let mut others: Vec<RecordId> = Vec::new();
+        while !ids.is_empty() {
+            for part in ids.chunks(INDEX_PART) {
+                let records: Vec<Stored> = self.store().records(part).await?.into_iter().flatten().collect();
+                others.extend(records.iter().filter_map(|stored| stored.merged_into));
+                *erased |= records.iter().any(|stored| stored.record.erased);
+                let records: Vec<Record> = records.into_iter().map(|stored| stored.record).collect();
+                let catalogue = self.clone();
+                if !blocking(move || catalogue.index().stage(&records)).await? {
+                    return Ok(false);
+                }
+            }
+            others.retain(|id| ids.binary_search(id).is_err());
+            others.sort_unstable();
+            others.dedup();
+            ids = std::mem::take(&mut others);
+        }
+        Ok(true)
     }
 
     /// Keeps the index up with the log until the future is dropped: run it as a task in a serving process.

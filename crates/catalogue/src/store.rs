@@ -27,6 +27,9 @@ pub trait Store: Send + Sync + 'static {
     /// commits later; empty only at the log's end.
     async fn log(&self, after: u64, limit: usize) -> Result<Vec<Logged>, Error>;
 
+    /// Which records the log after `seq` speaks of, entry by entry: the log without its bodies, for who follows it.
+    async fn changes(&self, after: u64, limit: usize) -> Result<Vec<(u64, RecordId)>, Error>;
+
     /// Where the log stands.
     async fn head(&self) -> Result<Head, Error>;
 
@@ -115,6 +118,10 @@ pub trait Store: Send + Sync + 'static {
     /// The log in the order of stamps, which is the same on every node, after `after`.
     async fn export(&self, after: Option<Stamp>, limit: usize) -> Result<Vec<Entry>, Error>;
 
+    /// A secret of this catalogue's, made with it: what its servers sign sessions and resumption tokens with. The same on
+    /// every server and after a restart; never exported.
+    async fn secret(&self) -> Result<Vec<u8>, Error>;
+
     /// Entries in quarantine, by stamp.
     async fn quarantine(&self) -> Result<Vec<Entry>, Error>;
 
@@ -129,6 +136,14 @@ pub trait Store: Send + Sync + 'static {
 
     /// The file it is kept in, if it is one.
     fn file(&self) -> Option<&Path>;
+}
+
+/// Random bytes for a new catalogue's secret.
+pub(crate) fn new_secret() -> [u8; 32] {
+    let mut bytes = [0; 32];
+    // A guessable secret would let anybody sign in: there is nothing safe to go on with.
+    getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
+    bytes
 }
 
 /// A source of the present time: the system's, or a test's.

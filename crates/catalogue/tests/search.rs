@@ -1,5 +1,5 @@
-//! Search from outside: records in, identifiers out. How the query language is read, and how texts fold and are cut, is tested
-//! beside the code.
+//! Search from outside: records in, identifiers out. How the query language is read, and how texts fold and are cut, is
+//! tested beside the code.
 
 // What a helper here cannot do is a failed test, like what a test cannot do.
 #![allow(clippy::unwrap_used)]
@@ -337,6 +337,34 @@ fn facets_are_counted_and_chosen() {
     let unknown = Query { facets: vec![("colour".to_owned(), "red".to_owned())], ..query };
     assert!(matches!(index.search(&unknown), Err(Error::Query { .. })));
     assert_eq!(ask(&index, "").facets, [], "not counted unless asked for");
+}
+
+#[test]
+fn counts_are_exact_over_many_values_and_segments() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = Index::open(folder.path()).unwrap();
+    // Three segments; in each a hundred subjects that occur once, and some that occur more often.
+    let mut expected: BTreeMap<String, u64> = BTreeMap::new();
+    for segment in 0..3u8 {
+        let records: Vec<Record> = (0..60u8)
+            .map(|number| {
+                let common = format!("主题{}", number % (5 + segment));
+                let subjects = [common, format!("once {segment} {number}"), format!("also {segment} {number}")];
+                subjects.iter().for_each(|subject| *expected.entry(subject.clone()).or_default() += 1);
+                let said = subjects.iter().map(|subject| say(Element::SUBJECT, subject)).collect();
+                record(segment * 60 + number, Kind::Document, said)
+            })
+            .collect();
+        index.update(&records, u64::from(segment) + 1).unwrap();
+    }
+    let results = index.search(&Query { count_facets: true, ..Query::default() }).unwrap();
+    let subjects = &results.facets.iter().find(|facet| facet.name == "subject").unwrap().counts;
+    assert_eq!(subjects.len(), 10);
+    assert!(subjects.is_sorted_by(|a, b| a.1 >= b.1));
+    for (subject, count) in subjects {
+        assert_eq!(expected[subject], *count, "{subject}");
+    }
+    assert!(subjects[..7].iter().all(|(subject, _)| subject.starts_with("主题")));
 }
 
 #[test]

@@ -233,6 +233,9 @@ pub struct Entry {
     pub record: RecordId,
     /// Who speaks.
     pub source: Source,
+    /// The person who did it, where the change itself does not say: a put names them in its evidence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     /// The stamp its author saw in the register and meant to replace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<Stamp>,
@@ -244,6 +247,16 @@ impl Entry {
     /// The node that wrote it.
     pub fn origin(&self) -> NodeId {
         self.stamp.node
+    }
+
+    /// The person whose word it is, by name; `None` for a machine's, or where nobody was named.
+    pub fn person(&self) -> Option<&str> {
+        let in_evidence = match &self.change {
+            Change::Put(put) if self.source.is_people() => put.evidence.by.as_deref(),
+            _ => None,
+        };
+        let by = self.by.as_deref().or(in_evidence)?;
+        Some(by.strip_prefix("person:").unwrap_or(by))
     }
 
     /// The keys it claims for its record.
@@ -270,7 +283,7 @@ impl Entry {
             Change::Put(_) | Change::Erased(_) => Change::Erased(keys),
             other => other.clone(),
         };
-        Entry { change, ..self.clone() }
+        Entry { change, by: None, ..self.clone() }
     }
 }
 
@@ -281,6 +294,8 @@ pub struct Draft {
     pub record: RecordId,
     /// Who speaks.
     pub source: Source,
+    /// The person who does it, where the change itself does not say.
+    pub by: Option<String>,
     /// The stamp its author saw; `None` for a register nobody had written.
     pub replaces: Option<Stamp>,
     /// What happens.
@@ -291,17 +306,23 @@ impl Draft {
     /// A machine's snapshot of the record its first key names. `None` without a key: nothing says which record it is.
     pub fn put(source: Source, put: Put) -> Option<Draft> {
         let record = put.keys.first()?.record();
-        Some(Draft { record, source, replaces: None, change: Change::Put(Box::new(put)) })
+        Some(Draft { record, source, by: None, replaces: None, change: Change::Put(Box::new(put)) })
     }
 
     /// Withdraws (a machine) or removes (a person).
     pub fn delete(source: Source, record: RecordId) -> Draft {
-        Draft { record, source, replaces: None, change: Change::Delete }
+        Draft { record, source, by: None, replaces: None, change: Change::Delete }
     }
 
     /// Legal removal.
     pub fn erase(record: RecordId) -> Draft {
-        Draft { record, source: Source::people(), replaces: None, change: Change::Erase }
+        Draft { record, source: Source::people(), by: None, replaces: None, change: Change::Erase }
+    }
+
+    /// With the person who does it.
+    pub fn by(mut self, person: &str) -> Draft {
+        self.by = Some(format!("person:{person}"));
+        self
     }
 
     /// With the stamp its author saw.
@@ -312,7 +333,7 @@ impl Draft {
 
     /// As an entry of the log.
     pub fn stamped(self, stamp: Stamp, origin_seq: u64) -> Entry {
-        let Draft { record, source, replaces, change } = self;
-        Entry { stamp, origin_seq, record, source, replaces, change }
+        let Draft { record, source, by, replaces, change } = self;
+        Entry { stamp, origin_seq, record, source, by, replaces, change }
     }
 }

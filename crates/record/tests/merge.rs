@@ -26,8 +26,7 @@ fn entry(millis: u64, source: &Source, change: Change) -> Entry {
         stamp: stamp(millis, 1),
         origin_seq: millis,
         record: record(),
-        source: source.clone(),
-        replaces: None,
+        source: source.clone(), by: None, replaces: None,
         change,
     }
 }
@@ -229,6 +228,7 @@ fn any_entry() -> impl Strategy<Value = Entry> {
             origin_seq: millis,
             record: record(),
             source,
+            by: None,
             replaces: replaces.map(|millis| stamp(millis, 1)),
             change,
         },

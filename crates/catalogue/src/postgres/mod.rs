@@ -122,9 +122,9 @@ impl PostgresStore {
         let transaction = connection.transaction().await.map_err(|reason| shared.error(reason))?;
         write::lock(&transaction).await.map_err(|reason| shared.error(reason))?;
         schema::prepare(&transaction, &shared.name).await?;
-        let node = NodeId::random();
-        let sql = "INSERT INTO head VALUES (1, $1, 0, 0, NULL, NULL, 0, 0, 0, 0, 0) ON CONFLICT (id) DO NOTHING";
-        transaction.execute(sql, &[&node.as_bytes().as_slice()]).await.map_err(|reason| shared.error(reason))?;
+        let (node, secret) = (NodeId::random(), crate::store::new_secret());
+        let sql = "INSERT INTO head VALUES (1, $1, $2, 0, 0, NULL, NULL, 0, 0, 0, 0, 0) ON CONFLICT (id) DO NOTHING";
+        transaction.execute(sql, &[&node.as_bytes().as_slice(), &secret.as_slice()]).await.map_err(|reason| shared.error(reason))?;
         transaction.commit().await.map_err(|reason| shared.error(reason))?;
         drop(connection);
 
@@ -152,6 +152,10 @@ impl Store for PostgresStore {
 
     async fn log(&self, after: u64, limit: usize) -> Result<Vec<Logged>, Error> {
         read::log(&self.shared, after, limit).await
+    }
+
+    async fn changes(&self, after: u64, limit: usize) -> Result<Vec<(u64, RecordId)>, Error> {
+        read::changes(&self.shared, after, limit).await
     }
 
     async fn head(&self) -> Result<Head, Error> {
@@ -294,6 +298,10 @@ impl Store for PostgresStore {
 
     async fn tallies(&self) -> Result<Tallies, Error> {
         read::tallies(&self.shared).await
+    }
+
+    async fn secret(&self) -> Result<Vec<u8>, Error> {
+        read::secret(&self.shared).await
     }
 
     async fn quarantine(&self) -> Result<Vec<Entry>, Error> {

@@ -119,6 +119,12 @@ pub(super) async fn log(shared: &Shared, after: u64, limit: usize) -> Result<Vec
     Ok(entries)
 }
 
+pub(super) async fn changes(shared: &Shared, after: u64, limit: usize) -> Result<Vec<(u64, RecordId)>, Error> {
+    let sql = "SELECT seq, record FROM log WHERE seq > $1 ORDER BY seq LIMIT $2";
+    let rows = shared.query_pool(sql, &[&(after as i64), &(limit as i64)]).await?;
+    rows.iter().map(|row| Ok((number(row, 0), shared.id(row, 1)?))).collect()
+}
+
 pub(super) async fn export(shared: &Shared, after: Option<Stamp>, limit: usize) -> Result<Vec<Entry>, Error> {
     let after = after.map(|stamp| stamp.to_bytes().to_vec()).unwrap_or_default();
     let sql = "SELECT body FROM log WHERE stamp > $1 ORDER BY stamp LIMIT $2";
@@ -317,6 +323,11 @@ pub(super) async fn blob_digests(shared: &Shared, after: Option<Digest>, limit: 
     let sql = "SELECT DISTINCT digest FROM blob WHERE digest > $1 ORDER BY digest LIMIT $2";
     let rows = shared.query_pool(sql, &[&after, &(limit as i64)]).await?;
     rows.iter().map(|row| shared.digest(row, 0)).collect()
+}
+
+pub(super) async fn secret(shared: &Shared) -> Result<Vec<u8>, Error> {
+    let rows = shared.query_pool("SELECT secret FROM head", &[]).await?;
+    rows.first().map(|row| row.get(0)).ok_or_else(|| damaged(&shared.name, "it has no head"))
 }
 
 pub(super) async fn quarantine(shared: &Shared) -> Result<Vec<Entry>, Error> {

@@ -18,6 +18,7 @@ const FORM_1: &str = r#"
 CREATE TABLE head (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     node BYTEA NOT NULL,
+    secret BYTEA NOT NULL,
     seq BIGINT NOT NULL,
     origin_seq BIGINT NOT NULL,
     datestamp BIGINT,

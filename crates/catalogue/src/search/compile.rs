@@ -102,8 +102,9 @@ fn side_by_side(field: Field, terms: &[String], boost: f32) -> Boxed {
     }
 }
 
-/// What is excluded. Tantivy asks the excluding side about records before the one it stands at, which its phrases cannot
-/// answer (they assert in a debug build, and are not promised to be right in another). This asks them only to go forward.
+/// What is excluded. Tantivy asks the excluding side about records before the one it stands at, which its phrases
+/// cannot answer (they assert in a debug build, and are not promised to be right in another). This asks them only to go
+/// forward.
 #[derive(Debug)]
 struct Excluded(Boxed);
 

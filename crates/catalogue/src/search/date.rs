@@ -1,8 +1,8 @@
-//! Dates as they are searched: the days a date may mean. A record's date is read from whatever was written; a query's must be
-//! one this can be sure of.
+//! Dates as they are searched: the days a date may mean. A record's date is read from whatever was written; a query's
+//! must be one this can be sure of.
 
-/// The first and the last day something may have happened, each as the number YYYYMMDD: they compare as the days do, and no
-/// calendar is needed (the 31st stands for the end of every month).
+/// The first and the last day something may have happened, each as the number YYYYMMDD: they compare as the days do,
+/// and no calendar is needed (the 31st stands for the end of every month).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Days {
     pub(super) first: i64,

@@ -12,8 +12,10 @@ use super::schema::{FACETS, Fields};
 /// How many values of a facet are told.
 const TOLD: usize = 10;
 
-/// How many of a segment's most frequent values may become one of those told. A value told is always counted exactly; one is
-/// missed only if it is frequent over all and in no segment among these.
+/// A segment with no more values than this tells them all. Of one with more, so many of the most frequent may become
+/// one of those told, and these are then counted in every segment: what is told is always exact, and a value is missed
+/// only if it is frequent over all and in no segment among these.
+const ALL: usize = 64;
 const CANDIDATES: usize = 25;
 
 /// Counts the values of all facets.
@@ -85,24 +87,30 @@ impl SegmentCollector for SegmentCounts {
 /// The most frequent values over all segments.
 fn top(segments: &[&Counts]) -> tantivy::Result<Vec<(String, u64)>> {
     let mut candidates: HashMap<String, u64> = HashMap::new();
+    let mut exact = true;
     for Counts { column, counts, seen } in segments {
-        let mut seen: Vec<(u32, u32)> = seen.iter().map(|value| (counts[*value as usize], *value)).collect();
-        if seen.len() > CANDIDATES {
-            seen.select_nth_unstable_by(CANDIDATES, |a, b| b.cmp(a));
-            seen.truncate(CANDIDATES);
+        let mut frequent = seen.clone();
+        if frequent.len() > ALL {
+            exact = false;
+            frequent.select_nth_unstable_by_key(CANDIDATES, |value| std::cmp::Reverse(counts[*value as usize]));
+            frequent.truncate(CANDIDATES);
         }
-        for (count, value) in seen {
-            let mut text = String::new();
-            if column.ord_to_str(u64::from(value), &mut text)? {
-                *candidates.entry(text).or_default() += u64::from(count);
+        // In the order of the dictionary, which is then read once from front to back.
+        frequent.sort_unstable();
+        let ordinals: Vec<u64> = frequent.iter().map(|value| u64::from(*value)).collect();
+        let mut values = frequent.iter();
+        column.dictionary().sorted_ords_to_term_cb(&ordinals, |text| {
+            if let Some(value) = values.next() {
+                let text = String::from_utf8_lossy(text).into_owned();
+                *candidates.entry(text).or_default() += u64::from(counts[*value as usize]);
             }
-        }
+        })?;
     }
     let by_count = |a: &(String, u64), b: &(String, u64)| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0));
     let mut told: Vec<(String, u64)> = candidates.into_iter().collect();
     told.sort_by(by_count);
-    told.truncate(CANDIDATES);
-    if segments.len() > 1 {
+    if !exact && segments.len() > 1 {
+        told.truncate(CANDIDATES);
         for (text, total) in &mut told {
             *total = 0;
             for Counts { column, counts, .. } in segments {

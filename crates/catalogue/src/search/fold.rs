@@ -1,5 +1,6 @@
-//! Folding: what a character is searched as. Lower case, half width, no accents, simplified; one character at a time, so that
-//! a place in folded text always leads back to a place in the text as written. Cutting text into words is `tokenizer`'s.
+//! Folding: what a character is searched as. Lower case, half width, no accents, simplified; one character at a time,
+//! so that a place in folded text always leads back to a place in the text as written. Cutting text into words is
+//! `tokenizer`'s.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -100,21 +101,29 @@ fn plain_letters(c: char) -> Option<&'static str> {
     })
 }
 
-/// Accents, the sound marks of kana, and characters that are not seen: text with and without them is the same to a search.
+/// Accents, the sound marks of kana, and characters that are not seen: text with and without them is the same to a
+/// search.
 pub(super) fn vanishes(c: char) -> bool {
-    matches!(c, '\u{300}'..='\u{36F}' | '\u{3099}' | '\u{309A}' | '\u{FE00}'..='\u{FE0F}' | '\u{200B}'..='\u{200D}' | '\u{AD}' | '\u{FEFF}')
+    let accent = matches!(c, '\u{300}'..='\u{36F}' | '\u{3099}' | '\u{309A}');
+    accent || matches!(c, '\u{FE00}'..='\u{FE0F}' | '\u{200B}'..='\u{200D}' | '\u{AD}' | '\u{FEFF}')
 }
 
-/// Whether a (folded) character is searched by itself: Chinese characters, and the other scripts written without spaces.
+/// Whether a (folded) character is searched by itself: Chinese characters, and the other scripts written without
+/// spaces.
 pub(super) fn stands_alone(c: char) -> bool {
-    c >= '\u{2E80}'
-        && (is_han(c)
-            || matches!(c, '\u{3040}'..='\u{30FF}' | '\u{3105}'..='\u{312F}' | '\u{31A0}'..='\u{31FF}' | '\u{AC00}'..='\u{D7A3}'))
+    // Most text ends here.
+    if c < '\u{2E80}' {
+        return false;
+    }
+    let kana = matches!(c, '\u{3040}'..='\u{30FF}' | '\u{31F0}'..='\u{31FF}');
+    let bopomofo = matches!(c, '\u{3105}'..='\u{312F}' | '\u{31A0}'..='\u{31BF}');
+    is_han(c) || kana || bopomofo || matches!(c, '\u{AC00}'..='\u{D7A3}')
 }
 
 /// Whether it is a Chinese character, of which the dictionary may know words.
 pub(super) fn is_han(c: char) -> bool {
-    matches!(c, '\u{2E80}'..='\u{2FDF}' | '\u{3005}'..='\u{3007}' | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}')
+    let common = matches!(c, '\u{4E00}'..='\u{9FFF}' | '\u{3400}'..='\u{4DBF}' | '\u{3005}'..='\u{3007}');
+    common || matches!(c, '\u{2E80}'..='\u{2FDF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}')
 }
 
 #[cfg(test)]

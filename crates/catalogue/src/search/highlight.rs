@@ -1,5 +1,6 @@
-//! Snippets: the part of a record's text worth showing for a query, with what fits marked. Computed from the text, not from the
-//! index, through the same folding: a query in traditional characters lights up simplified text, and the reverse.
+//! Snippets: the part of a record's text worth showing for a query, with what fits marked. Computed from the text, not
+//! from the index, through the same folding: a query in traditional characters lights up simplified text, and the
+//! reverse.
 
 use super::fold::{fold, stands_alone, vanishes};
 use super::query::{Form, Node, parse};
@@ -26,8 +27,8 @@ struct Mark {
     pattern: usize,
 }
 
-/// The part of a text worth showing for a query, at most `length` characters, with matches marked. A query that cannot be read
-/// marks nothing. Words asked for in one field are marked wherever they are: the text is the caller's choice.
+/// The part of a text worth showing for a query, at most `length` characters, with matches marked. A query that cannot
+/// be read marks nothing. Words asked for in one field are marked wherever they are: the text is the caller's choice.
 pub fn snippet(text: &str, query: &Query, length: usize) -> Snippet {
     let mut patterns = Vec::new();
     if let Ok(node) = parse(&query.text) {

@@ -1,8 +1,8 @@
-//! The index on disk: opening, writing, reading, purging. What a record becomes in it is `schema`'s, what a query becomes is
-//! `compile`'s.
+//! The index on disk: opening, writing, reading, purging. What a record becomes in it is `schema`'s, what a query
+//! becomes is `compile`'s.
 //!
-//! Any number of processes may read; one at a time holds the pen. The place in the log travels with each commit, so index and
-//! place never disagree, whenever the process dies.
+//! Any number of processes may read; one at a time holds the pen. The place in the log travels with each commit, so
+//! index and place never disagree, whenever the process dies.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -25,15 +25,16 @@ use super::tokenizer::TextTokenizer;
 use super::{Hit, Query, Results};
 use crate::error::Error;
 
-/// Threads that cut text and build segments. Two keep up with the loading of a catalogue on two cores; more would only make
-/// more and smaller segments.
+/// Threads that cut text and build segments. Two keep up with the loading of a catalogue on two cores; more would only
+/// make more and smaller segments.
 const WRITERS: usize = 2;
 
 /// The memory each may fill before it writes a segment. The whole program has to load a million records within 500 MB.
 const MEMORY_PER_WRITER: usize = 24 << 20;
 
-/// Segments of more records than this are no longer merged, unless the index is so large that this would leave more than about
-/// [`SEGMENTS`] of them. A merge maps all it reads into memory, and most of a load's work would be the last, largest ones.
+/// Segments of more records than this are no longer merged, unless the index is so large that this would leave more
+/// than about [`SEGMENTS`] of them. A merge maps all it reads into memory, and most of a load's work would be the last,
+/// largest ones.
 const MERGED_UP_TO: usize = 40_000;
 const SEGMENTS: usize = 16;
 
@@ -75,8 +76,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Index {
-    /// Opens the index in `folder`, making it if it is not there. One of another form, or damaged, is replaced by an empty one:
-    /// its position is 0, and the log fills it again. Needs no pen unless it has to make or replace.
+    /// Opens the index in `folder`, making it if it is not there. One of another form, or damaged, is replaced by an
+    /// empty one: its position is 0, and the log fills it again. Needs no pen unless it has to make or replace.
     pub fn open(folder: &Path) -> Result<Index, Error> {
         std::fs::create_dir_all(folder).map_err(|source| Error::File { path: folder.to_owned(), source })?;
         let (schema, fields) = Fields::schema();
@@ -106,7 +107,8 @@ impl Index {
             return Ok(index);
         }
         if let Some(reason) = reason {
-            tracing::warn!(folder = %folder.display(), reason, "the search index is of another form or damaged; it is built anew");
+            let shown = folder.display();
+            tracing::warn!(folder = %shown, reason, "the search index is of another form or damaged; it is built anew");
             empty(folder)?;
         }
         tantivy::Index::create(directory, schema.clone(), tantivy::IndexSettings::default()).map_err(failed)?;
@@ -143,8 +145,8 @@ impl Index {
         Ok(Index { folder: folder.to_owned(), index, reader, fields, view: Mutex::new(view), pen: Mutex::new(None) })
     }
 
-    /// The newest state of the index, and the place in the log up to which it is certainly true. Whoever wrote it: looking
-    /// whether there is a newer one costs the reading of one small file.
+    /// The newest state of the index, and the place in the log up to which it is certainly true. Whoever wrote it:
+    /// looking whether there is a newer one costs the reading of one small file.
     fn newest(&self) -> Result<(Searcher, u64), Error> {
         let path = self.folder.join(META);
         let meta = std::fs::read(&path).map_err(|source| Error::File { path: path.clone(), source })?;
@@ -163,10 +165,11 @@ impl Index {
         self.newest().map_or_else(|_| lock(&self.view).seq, |(_, seq)| seq)
     }
 
-    /// Replaces these records (a deleted one is taken out), and moves the position to `seq`, durably, in one commit. `false` if
-    /// another process holds the pen: then nothing was done, and that process will do it. Blocking.
+    /// Replaces these records (a deleted one is taken out), and moves the position to `seq`, durably, in one commit.
+    /// `false` if another process holds the pen: then nothing was done, and that process will do it. Blocking.
     ///
-    /// A commit costs some tens of milliseconds whatever is in it; who loads much calls [`Index::stage`] with all but the last part.
+    /// A commit costs some tens of milliseconds whatever is in it; who loads much calls [`Index::stage`] with all but
+    /// the last part.
     pub fn update(&self, records: &[Record], seq: u64) -> Result<bool, Error> {
         self.with_pen(|pen| {
             self.hand_over(pen, records)?;
@@ -174,14 +177,15 @@ impl Index {
         })
     }
 
-    /// Hands records over without committing them: they are neither found nor durable before the next [`Index::update`], and
-    /// the position stays. For loading much in parts. `false` if another process holds the pen. Blocking.
+    /// Hands records over without committing them: they are neither found nor durable before the next
+    /// [`Index::update`], and the position stays. For loading much in parts. `false` if another process holds the pen.
+    /// Blocking.
     pub fn stage(&self, records: &[Record]) -> Result<bool, Error> {
         self.with_pen(|pen| self.hand_over(pen, records))
     }
 
-    /// Empties the index and puts its position to 0: for a log that is not the one it was fed from. `false` if another process
-    /// holds the pen. Blocking.
+    /// Empties the index and puts its position to 0: for a log that is not the one it was fed from. `false` if another
+    /// process holds the pen. Blocking.
     pub fn clear(&self) -> Result<bool, Error> {
         self.with_pen(|pen| {
             pen.writer.delete_all_documents()?;
@@ -189,9 +193,9 @@ impl Index {
         })
     }
 
-    /// Rewrites the index's files so that no byte of a record taken out is left in them. `false` if another process holds the
-    /// pen: it has to do it. What was staged and not committed is forgotten. Blocking; costs the rewriting of every segment
-    /// that a record was taken out of.
+    /// Rewrites the index's files so that no byte of a record taken out is left in them. `false` if another process
+    /// holds the pen: it has to do it. What was staged and not committed is forgotten. Blocking; costs the rewriting of
+    /// every segment that a record was taken out of.
     pub fn purge(&self) -> Result<bool, Error> {
         // Merges under way would bring the old files back into use: let them finish, and start none.
         if let Some(pen) = lock(&self.pen).take() {
@@ -268,7 +272,8 @@ impl Index {
         match work(pen) {
             Ok(()) => Ok(true),
             Err(error) => {
-                // A writer that has failed refuses everything from then on; the next update starts from the last commit.
+                // A writer that has failed refuses everything from then on; the next update starts from the last
+                // commit.
                 *held = None;
                 Err(self.failed(error))
             }
@@ -429,8 +434,8 @@ fn segment_of(name: &str) -> Option<&str> {
     (segment.len() == 32 && segment.bytes().all(|digit| digit.is_ascii_hexdigit())).then_some(segment)
 }
 
-/// Removes the files of an index that cannot be used, and no others: the folder may have been chosen by mistake. The lock that
-/// is being held stays.
+/// Removes the files of an index that cannot be used, and no others: the folder may have been chosen by mistake. The
+/// lock that is being held stays.
 fn empty(folder: &Path) -> Result<(), Error> {
     let failed = |source| Error::File { path: folder.to_owned(), source };
     for entry in std::fs::read_dir(folder).map_err(failed)? {

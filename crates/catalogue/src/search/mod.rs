@@ -1,9 +1,9 @@
 //! Search: a tantivy index fed from the log, with its place in the log stored beside it.
 //!
-//! The index is a view: deleting its folder rebuilds it. It keeps no text to show; what is shown comes from the records.
-//! Chinese is found by single characters side by side (so any piece of a text is found) and ranked by dictionary words;
-//! both, and every other script, are folded so that traditional and simplified, full and half width, with and without
-//! accents are one. Reading the log and deciding when to write is `catalogue`'s.
+//! The index is a view: deleting its folder rebuilds it. It keeps no text to show; what is shown comes from the
+//! records. Chinese is found by single characters side by side (so any piece of a text is found) and ranked by
+//! dictionary words; both, and every other script, are folded so that traditional and simplified, full and half width,
+//! with and without accents are one. Reading the log and deciding when to write is `catalogue`'s.
 
 mod compile;
 mod date;

@@ -18,8 +18,8 @@ pub(super) struct Rectangle {
 }
 
 impl Rectangle {
-    /// The one or two rectangles of a box. One that begins east of where it ends crosses the antimeridian. The error is what
-    /// is wrong with it.
+    /// The one or two rectangles of a box. One that begins east of where it ends crosses the antimeridian. The error is
+    /// what is wrong with it.
     pub(super) fn of_box(west: f64, south: f64, east: f64, north: f64) -> Result<Vec<Rectangle>, &'static str> {
         if ![west, south, east, north].iter().all(|degrees| degrees.is_finite()) {
             return Err("a bound is no number");

@@ -1,6 +1,6 @@
-//! The query language: text as a person types it → what is asked for. It forgives what it can (a quote or bracket that is never
-//! closed is text) and refuses only what it would have to guess at. `docs/search.md` explains it to users; what is done with
-//! the answer is `compile`'s and `highlight`'s.
+//! The query language: text as a person types it → what is asked for. It forgives what it can (a quote or bracket that
+//! is never closed is text) and refuses only what it would have to guess at. `docs/search.md` explains it to users;
+//! what is done with the answer is `compile`'s and `highlight`'s.
 
 use zhulu_record::Kind;
 
@@ -264,7 +264,8 @@ impl Parser<'_> {
         Ok(word_node(scope, word))
     }
 
-    /// The text in quotes, from its opening quote. A quote that is never closed is passed over, and what follows is words.
+    /// The text in quotes, from its opening quote. A quote that is never closed is passed over, and what follows is
+    /// words.
     fn quoted(&mut self) -> Option<String> {
         let start = self.at + 1;
         self.at = start;

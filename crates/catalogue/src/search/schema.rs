@@ -1,5 +1,5 @@
-//! The index's fields, and how a record becomes a document of them. Nothing of the text is stored: what is shown comes from
-//! the records. How text is cut is `tokenizer`'s; what a query makes of the fields is `compile`'s.
+//! The index's fields, and how a record becomes a document of them. Nothing of the text is stored: what is shown comes
+//! from the records. How text is cut is `tokenizer`'s; what a query makes of the fields is `compile`'s.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,8 @@ use super::tokenizer::TextTokenizer;
 /// The names of the facets, in the order they are counted and shown.
 pub(super) const FACETS: [&str; 6] = ["kind", "source", "language", "year", "creator", "subject"];
 
-/// The columns the identifier of a hit is read from, in two halves: two numbers cost less than a dictionary of all identifiers.
+/// The columns the identifier of a hit is read from, in two halves: two numbers cost less than a dictionary of all
+/// identifiers.
 pub(super) const ID_COLUMNS: [&str; 2] = ["id-high", "id-low"];
 
 /// The column that orders hits when no words say which is better.
@@ -218,8 +219,8 @@ pub(super) fn language_of(text: &str) -> Option<Language> {
     }))
 }
 
-/// When it was published, as far as the record says. Of several plain dates the earliest: repositories also write the days
-/// on which they took a paper in, and these come later.
+/// When it was published, as far as the record says. Of several plain dates the earliest: repositories also write the
+/// days on which they took a paper in, and these come later.
 fn days_of(record: &Record) -> Option<Days> {
     let earliest = |elements: &[Element]| {
         let said = record.statements.iter().filter(|said| elements.contains(&said.statement.element));

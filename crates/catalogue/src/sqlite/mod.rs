@@ -67,6 +67,8 @@ impl SqliteStore {
                 .map_err(|reason| Error::Unavailable { catalogue: name.clone(), reason: reason.to_string() })?;
         }
         let mut connection = connect(path, &name, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
+        // Before anything is set: a catalogue that is not for us is left as it is, to the byte.
+        schema::check(&connection, &name)?;
         let configure = || -> rusqlite::Result<()> {
             // Must come before the first table; on an existing file it changes nothing.
             connection.pragma_update(None, "page_size", 8192)?;
@@ -80,10 +82,11 @@ impl SqliteStore {
         };
         configure().map_err(|reason| error(&name, reason))?;
         schema::prepare(&mut connection, &name)?;
+        let secret = crate::store::new_secret();
         connection
             .execute(
-                "INSERT OR IGNORE INTO head VALUES (1, ?1, 0, 0, NULL, NULL, 0, 0, 0, 0, 0)",
-                [NodeId::random().as_bytes().as_slice()],
+                "INSERT OR IGNORE INTO head VALUES (1, ?1, ?2, 0, 0, NULL, NULL, 0, 0, 0, 0, 0)",
+                (NodeId::random().as_bytes().as_slice(), secret.as_slice()),
             )
             .map_err(|reason| error(&name, reason))?;
 
@@ -215,6 +218,10 @@ impl Store for SqliteStore {
 
     async fn log(&self, after: u64, limit: usize) -> Result<Vec<Logged>, Error> {
         self.read(move |connection| read::log(connection, after, limit)).await
+    }
+
+    async fn changes(&self, after: u64, limit: usize) -> Result<Vec<(u64, RecordId)>, Error> {
+        self.read(move |connection| read::changes(connection, after, limit)).await
     }
 
     async fn head(&self) -> Result<Head, Error> {
@@ -390,6 +397,10 @@ impl Store for SqliteStore {
 
     async fn tallies(&self) -> Result<Tallies, Error> {
         self.read(read::tallies).await
+    }
+
+    async fn secret(&self) -> Result<Vec<u8>, Error> {
+        self.read(|connection| connection.query_row("SELECT secret FROM head", [], |row| row.get(0))).await
     }
 
     async fn quarantine(&self) -> Result<Vec<Entry>, Error> {

@@ -71,6 +71,12 @@ pub(super) fn log(connection: &Connection, after: u64, limit: usize) -> Result<V
     Ok(entries)
 }
 
+pub(super) fn changes(connection: &Connection, after: u64, limit: usize) -> Result<Vec<(u64, RecordId)>> {
+    let sql = "SELECT seq, record FROM log WHERE seq > ?1 ORDER BY seq LIMIT ?2";
+    let change = |row: &Row| Ok((number(row, 0)?, id(row, 1)?));
+    connection.prepare_cached(sql)?.query_map((after as i64, limit as i64), change)?.collect()
+}
+
 pub(super) fn export(connection: &Connection, after: Option<Stamp>, limit: usize) -> Result<Vec<Entry>> {
     let sql = "SELECT body FROM log WHERE stamp > ?1 ORDER BY stamp LIMIT ?2";
     let after = after.map(|stamp| stamp.to_bytes().to_vec()).unwrap_or_default();

@@ -22,6 +22,7 @@ const FORM_1: &str = "
 CREATE TABLE head (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     node BLOB NOT NULL,
+    secret BLOB NOT NULL,
     seq INTEGER NOT NULL,
     origin_seq INTEGER NOT NULL,
     datestamp INTEGER,
@@ -116,7 +117,7 @@ CREATE INDEX job_due ON job (state, due, id);
 pub(crate) const TABLES: &[(&str, &str)] = &[
     (
         "head",
-        "id, node, seq, origin_seq, datestamp, earliest, clock_millis, clock_counter, records, deleted, compacted",
+        "id, node, secret, seq, origin_seq, datestamp, earliest, clock_millis, clock_counter, records, deleted, compacted",
     ),
     ("log", "seq, stamp, record, datestamp, body"),
     ("record", "id, datestamp, seq, deleted, merged_into, live, sets"),
@@ -131,22 +132,23 @@ pub(crate) const TABLES: &[(&str, &str)] = &[
     ("job", "id, kind, host, payload, state, attempts, due, error, lease, unique_name"),
 ];
 
-/// Brings the database to the present form, or says why not. `name` is for messages.
-pub(crate) fn prepare(connection: &mut Connection, name: &str) -> Result<(), Error> {
-    let damaged = |reason: String| Error::Damaged { catalogue: name.to_owned(), reason };
-    let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
-    let found = number("user_version").map_err(|error| super::error(name, error))?;
-    let application = number("application_id").map_err(|error| super::error(name, error))?;
-    let tables: i64 = connection
-        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
-        .map_err(|error| super::error(name, error))?;
-    if tables > 0 && application != i64::from(APPLICATION_ID) {
-        return Err(damaged("it is an SQLite file, but no zhulu catalogue".to_owned()));
+/// The form of the database, if it is one of ours that we know; an empty one has form 0. Changes nothing.
+pub(crate) fn check(connection: &Connection, name: &str) -> Result<i64, Error> {
+    let ask = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(|error| super::error(name, error));
+    let (found, application) = (ask("PRAGMA user_version")?, ask("PRAGMA application_id")?);
+    if ask("SELECT count(*) FROM sqlite_schema")? > 0 && application != i64::from(APPLICATION_ID) {
+        let reason = "it is an SQLite file, but no zhulu catalogue".to_owned();
+        return Err(Error::Damaged { catalogue: name.to_owned(), reason });
     }
     if found > VERSION {
         return Err(Error::Newer { catalogue: name.to_owned(), found, known: VERSION });
     }
-    if found == VERSION {
+    Ok(found)
+}
+
+/// Brings the database to the present form, or says why not. `name` is for messages.
+pub(crate) fn prepare(connection: &mut Connection, name: &str) -> Result<(), Error> {
+    if check(connection, name)? == VERSION {
         return Ok(());
     }
     let mut migrate = || -> rusqlite::Result<()> {

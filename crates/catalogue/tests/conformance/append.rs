@@ -183,11 +183,11 @@ async fn edits_replace_what_was_seen_and_meet_as_conflicts(place: Place) {
     assert_eq!((titles(&now), now.record.conflicts.len()), (vec!["二"], 1));
     catalogue.edit(id("a"), "lin", say("四")).await.unwrap();
     assert!(stored(&catalogue, id("a")).await.record.conflicts.is_empty(), "settled by who saw it");
-    catalogue.release(id("a"), vec![Element::TITLE]).await.unwrap();
+    catalogue.release(id("a"), "lin", vec![Element::TITLE]).await.unwrap();
     assert_eq!(titles(&stored(&catalogue, id("a")).await), ["machine"]);
-    catalogue.delete(id("a")).await.unwrap();
+    catalogue.delete(id("a"), "lin").await.unwrap();
     assert!(stored(&catalogue, id("a")).await.record.deleted);
-    catalogue.release(id("a"), Vec::new()).await.unwrap();
+    catalogue.release(id("a"), "lin", Vec::new()).await.unwrap();
     assert!(!stored(&catalogue, id("a")).await.record.deleted);
     assert!(catalogue.edit(id("nowhere"), "lin", say("x")).await.is_err());
     sound(&catalogue).await;
@@ -199,7 +199,7 @@ async fn a_record_made_by_a_person_is_theirs(place: Place) {
     let shown = stored(&catalogue, made).await;
     assert_eq!(titles(&shown), ["手工"]);
     assert_eq!(shown.record.statements[0].statement.evidence.by.as_deref(), Some("person:lin"));
-    catalogue.release(made, Vec::new()).await.unwrap();
+    catalogue.release(made, "lin", Vec::new()).await.unwrap();
     assert!(stored(&catalogue, made).await.record.deleted, "nobody is left to say anything");
     sound(&catalogue).await;
 }

@@ -48,7 +48,7 @@ async fn erasure_leaves_a_marker_and_not_a_byte_else(place: Place) {
     catalogue.catch_up().await.unwrap();
     sound(&catalogue).await;
 
-    catalogue.erase(id("a")).await.unwrap();
+    catalogue.erase(id("a"), "lin").await.unwrap();
     let gone = stored(&catalogue, id("a")).await;
     assert!(gone.record.deleted && gone.record.erased);
     assert!(!format!("{:?}", catalogue.store().history(id("a")).await.unwrap()).contains(SECRET));

@@ -31,7 +31,7 @@ async fn varied(place: &Place) -> Catalogue {
     append(&catalogue, vec![Draft::put(machine("n"), titled(&["r4", "r5"], "both")).unwrap()]).await;
     let edit = vec![(Element::TITLE, vec![Statement::new(Element::TITLE, "改正")]), (Element::CREATOR, vec![])];
     catalogue.edit(id("r6"), "lin", edit).await.unwrap();
-    catalogue.erase(id("r7")).await.unwrap();
+    catalogue.erase(id("r7"), "lin").await.unwrap();
     let source = SourceRow {
         source: machine("oai"),
         kind: "oai".into(),

@@ -58,7 +58,7 @@ async fn every_saved_form_opens_and_is_sound() {
         for (name, title) in [("a", "著录"), ("b", "to enter in a catalogue")] {
             crate::place::append(&catalogue, vec![crate::place::put("m", name, title)]).await;
         }
-        catalogue.delete(id("b")).await.unwrap();
+        catalogue.delete(id("b"), "lin").await.unwrap();
         std::fs::create_dir_all(&saved).unwrap();
         catalogue.store().backup(&saved.join(format!("form-{present}.sqlite"))).await.unwrap();
     }
