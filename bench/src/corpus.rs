@@ -106,7 +106,7 @@ impl Corpus {
             say.push(Statement::new(Element::CREATOR, name));
         }
         // Chinese says in three bytes a character what English says in six.
-        let length = if chinese { 68 } else { 58 };
+        let length = if chinese { 46 } else { 36 };
         let half = text(&mut dice, length / 2);
         let stop = if chinese { "。" } else { ". " };
         say.push(Statement::new(Element::ABSTRACT, half + stop + &text(&mut dice, length / 2)).lang(language));

@@ -132,7 +132,13 @@ impl Catalogue {
             let clears = if statements.is_empty() { BTreeSet::from([element]) } else { BTreeSet::new() };
             let evidence = person_evidence(person);
             let put = Put { kind: record.kind, statements, clears, evidence, ..Put::default() };
-            Draft { record: record.id, source: Source::people(), by: None, replaces, change: Change::Put(Box::new(put)) }
+            Draft {
+                record: record.id,
+                source: Source::people(),
+                by: None,
+                replaces,
+                change: Change::Put(Box::new(put)),
+            }
         });
         self.append(Batch::of(drafts.collect())).await
     }
@@ -172,7 +178,13 @@ impl Catalogue {
         let mut put = put;
         put.keys.insert(0, Key::Opaque(id));
         put.evidence = put.evidence.or(&person_evidence(person));
-        let draft = Draft { record: id, source: Source::people(), by: None, replaces: None, change: Change::Put(Box::new(put)) };
+        let draft = Draft {
+            record: id,
+            source: Source::people(),
+            by: None,
+            replaces: None,
+            change: Change::Put(Box::new(put)),
+        };
         let receipt = self.append(Batch::of(vec![draft])).await?;
         Ok(receipt.outcomes.first().map_or(id, |(record, _)| *record))
     }

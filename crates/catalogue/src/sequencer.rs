@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 use zhulu_record::{
     Change, Clock, DRIFT_BOUND, Datestamp, Digest, Draft, Element, Entry, NodeId, Record, RecordId, SetName, Source,
-    Stamp, State,
+    Stamp, State, Statement,
 };
 
 use crate::row::{Batch, Logged, Outcome, Receipt};
@@ -43,6 +43,8 @@ pub(crate) struct RecordRow {
     pub(crate) live: Vec<u64>,
     /// The sets it is in. A deleted record stays in those it was in: who harvests one of them must hear of the deletion.
     pub(crate) sets: BTreeSet<SetName>,
+    /// Whether the store has no row of it yet.
+    pub(crate) new: bool,
 }
 
 /// A row of the log.
@@ -110,44 +112,51 @@ struct Working {
     /// The seq of every entry in `state`.
     seqs: HashMap<Stamp, u64>,
     merged_into: Option<RecordId>,
-    /// How it looked when it was loaded, to know what to take out of the views.
-    before: Option<Record>,
-    now: Record,
-    visible: Digest,
+    /// What it might share with others when it was loaded, to know what to take out of that view.
+    before: BTreeSet<Likeness>,
+    /// How it looked last; `None` for a record that nobody has seen yet.
+    looked: Option<Digest>,
     /// The last seq that changed how it looks.
     changed: Option<u64>,
     dirty: bool,
 }
 
 impl Working {
-    fn new(id: RecordId) -> Self {
-        let state = State::default();
-        let now = state.view(id);
-        let visible = now.visible();
+    fn new() -> Self {
         Working {
             row: None,
-            state,
+            state: State::default(),
             seqs: HashMap::new(),
             merged_into: None,
-            before: None,
-            now,
-            visible,
+            before: BTreeSet::new(),
+            looked: None,
             changed: None,
             dirty: true,
         }
     }
 
     /// Looks again after a change; whether a reader would see a difference.
-    fn look(&mut self, id: RecordId, seq: u64) -> bool {
+    fn look(&mut self, seq: u64) -> bool {
         self.dirty = true;
-        self.now = self.state.view(id);
-        let visible = self.now.visible();
-        let differs = visible != self.visible || (self.row.is_none() && self.changed.is_none());
-        self.visible = visible;
+        if self.row.is_none() && self.changed.is_none() {
+            // New: there is nothing to compare with, and the digest is not made unless a second change asks for it.
+            self.changed = Some(seq);
+            return true;
+        }
+        let now = self.state.outline().digest();
+        let differs = self.looked != Some(now);
+        self.looked = Some(now);
         if differs {
             self.changed = Some(seq);
         }
         differs
+    }
+
+    /// Makes sure that [`Working::look`] has something to compare with; before the state changes.
+    fn remember(&mut self) {
+        if self.looked.is_none() && self.changed.is_some() {
+            self.looked = Some(self.state.outline().digest());
+        }
     }
 }
 
@@ -226,22 +235,18 @@ impl Desk {
         self.owners.extend(needs.keys.into_iter().map(|key| (key, None)));
         self.known.extend(needs.stamps.into_iter().map(|stamp| (stamp, false)));
         for (row, entries) in records {
-            let state = State::of(entries.iter().map(|logged| &logged.entry));
-            let now = state.view(row.id);
-            let working = Working {
-                seqs: entries.iter().map(|logged| (logged.entry.stamp, logged.seq)).collect(),
-                merged_into: row.merged_into,
-                before: Some(now.clone()),
-                visible: now.visible(),
-                now,
-                state,
-                changed: None,
-                dirty: false,
-                row: Some(row),
-            };
-            let id = working.now.id;
-            self.absent.remove(&id);
-            self.working.insert(id, working);
+            let mut working = Working::new();
+            for logged in entries {
+                working.seqs.insert(logged.entry.stamp, logged.seq);
+                working.state.take(logged.entry);
+            }
+            let outline = working.state.outline();
+            working.before = likeness(&outline.statements);
+            working.looked = Some(outline.digest());
+            working.merged_into = row.merged_into;
+            working.dirty = false;
+            self.absent.remove(&row.id);
+            self.working.insert(row.id, Working { row: Some(row), ..working });
         }
         self.owners.extend(owners.into_iter().map(|(key, record)| (key, Some(record))));
         self.known.extend(known.into_iter().map(|stamp| (stamp, true)));
@@ -314,10 +319,6 @@ impl Desk {
         let (record, merged) = self.unite(&entry, seq);
         let working = self.working.get_mut(&record).expect("unite has made it");
         let entry = if working.state.is_void(&entry) { entry.erased() } else { entry };
-        working.state.apply(&entry);
-        working.seqs.insert(entry.stamp, seq);
-        let differs = working.look(record, seq);
-
         self.writes.blobs.extend(entry.blobs().iter().map(|blob| (blob.digest, seq)));
         if entry.change == Change::Erase {
             self.writes.purges.push((record, entry.stamp));
@@ -329,6 +330,10 @@ impl Desk {
             datestamp: self.datestamp,
             body: serde_json::to_string(&entry).expect("an entry has a JSON form"),
         });
+        working.remember();
+        working.seqs.insert(entry.stamp, seq);
+        working.state.take(entry);
+        let differs = working.look(seq);
         let outcome = match () {
             () if !existed => Outcome::Created,
             () if differs || merged => Outcome::Changed,
@@ -358,25 +363,27 @@ impl Desk {
                 self.writes.keys.push((key, winner));
             }
         }
-        self.working.entry(winner).or_insert_with(|| Working::new(winner));
+        self.working.entry(winner).or_insert_with(Working::new);
         let mut merged = false;
         for loser in one.into_iter().filter(|id| *id != winner) {
-            let working = self.working.entry(loser).or_insert_with(|| Working::new(loser));
+            let working = self.working.entry(loser).or_insert_with(Working::new);
             if working.merged_into == Some(winner) {
                 continue;
             }
             merged = true;
             working.merged_into = Some(winner);
+            working.remember();
             let state = std::mem::take(&mut working.state);
             let seqs = std::mem::take(&mut working.seqs);
             // As a record of its own it is deleted; a tombstone that leads on stays.
-            working.look(loser, seq);
+            working.look(seq);
             for other in self.working.values_mut().filter(|other| other.merged_into == Some(loser)) {
                 other.merged_into = Some(winner);
                 other.dirty = true;
             }
             self.writes.repointed.push((loser, winner));
             let working = self.working.get_mut(&winner).expect("made above");
+            working.remember();
             working.state.join(&state);
             working.seqs.extend(seqs);
             working.dirty = true;
@@ -410,14 +417,16 @@ impl Desk {
                 (Some(row), None) => (row.datestamp, row.seq),
                 (_, changed) => (self.datestamp, changed.unwrap_or(self.head.seq)),
             };
-            let deleted = working.now.deleted;
+            let outline = working.state.outline();
+            let deleted = outline.deleted;
             self.head.records += u64::from(row.is_none());
             self.head.deleted += u64::from(deleted);
             self.head.deleted -= u64::from(row.is_some_and(|row| row.deleted));
 
             let none = BTreeSet::new();
             let old_sets = row.map_or(&none, |row| &row.sets);
-            let sets = if deleted { old_sets | &working.now.sets } else { working.now.sets.clone() };
+            let after = likeness(&outline.statements);
+            let sets = if deleted { old_sets | &outline.sets } else { outline.sets };
             let moved = row.is_none_or(|row| row.datestamp != datestamp);
             if let Some(row) = row {
                 let left = old_sets.iter().filter(|set| moved || !sets.contains(set));
@@ -426,15 +435,23 @@ impl Desk {
             let joined = sets.iter().filter(|set| moved || !old_sets.contains(set));
             self.writes.joined_sets.extend(joined.map(|set| (set.clone(), datestamp, id)));
 
-            let before = working.before.as_ref().map(likeness).unwrap_or_default();
-            let after = likeness(&working.now);
+            let before = &working.before;
             self.writes.lost_likeness.extend(before.difference(&after).map(|like| (*like, id)));
-            self.writes.won_likeness.extend(after.difference(&before).map(|like| (*like, id)));
+            self.writes.won_likeness.extend(after.difference(before).map(|like| (*like, id)));
 
             let mut live: Vec<u64> = working.state.live().map(|entry| working.seqs[&entry.stamp]).collect();
             live.sort_unstable();
             let merged_into = working.merged_into;
-            self.writes.records.push(RecordRow { id, datestamp, seq, deleted, merged_into, live, sets });
+            self.writes.records.push(RecordRow {
+                id,
+                datestamp,
+                seq,
+                deleted,
+                merged_into,
+                live,
+                sets,
+                new: row.is_none(),
+            });
         }
         let last = self.clock.last();
         self.head.clock = (last.millis, last.counter);
@@ -455,12 +472,12 @@ pub(crate) fn due(entry: &Entry) -> i64 {
     i64::try_from(entry.stamp.millis.saturating_sub(DRIFT_BOUND.as_millis() as u64)).unwrap_or(i64::MAX)
 }
 
-/// What other records may share with this one, for a person to judge: its DOIs, and its titles but for case, space and marks.
-pub(crate) fn likeness(record: &Record) -> BTreeSet<Likeness> {
+/// What other records may share with one that says this, for a person to judge: its DOIs, and its titles but for case, space and marks.
+pub(crate) fn likeness<'s>(statements: impl IntoIterator<Item = &'s &'s Statement>) -> BTreeSet<Likeness> {
     let mut found = BTreeSet::new();
-    for said in &record.statements {
-        let Some(text) = said.statement.value.as_text() else { continue };
-        let like = match &said.statement.element {
+    for statement in statements {
+        let Some(text) = statement.value.as_text() else { continue };
+        let like = match &statement.element {
             element if *element == Element::TITLE => {
                 let title: String = text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
                 // "Introduction", "前言": short titles are shared by things that have nothing else in common.
@@ -476,6 +493,11 @@ pub(crate) fn likeness(record: &Record) -> BTreeSet<Likeness> {
         }
     }
     found
+}
+
+/// The same for a record as readers see it.
+pub(crate) fn likeness_of(record: &Record) -> BTreeSet<Likeness> {
+    likeness(&record.statements.iter().map(|said| &said.statement).collect::<Vec<_>>())
 }
 
 /// The DOI in an identifier, whether written bare, with `doi:` or as a URL; in lower case, since DOIs ignore it.

@@ -39,4 +39,4 @@ pub use id::{Digest, Key, NodeId, ParseError, RecordId};
 pub use merge::{Register, State};
 pub use stamp::{Clock, DRIFT_BOUND, Datestamp, Stamp, TooFarAhead};
 pub use statement::{Language, Statement, Value};
-pub use view::{Conflict, Record, Said, Voice};
+pub use view::{Conflict, Outline, Record, Said, Voice};

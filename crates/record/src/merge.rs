@@ -9,6 +9,7 @@
 //!
 //! How a state looks to a reader is `view`'s. Which records are one is the catalogue's, by the keys in the entries.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::change::{Change, Entry, Source};
@@ -46,26 +47,35 @@ impl State {
 
     /// Takes one entry in.
     pub fn apply(&mut self, entry: &Entry) {
+        self.place(Cow::Borrowed(entry));
+    }
+
+    /// Takes one entry in and keeps it, without a copy.
+    pub fn take(&mut self, entry: Entry) {
+        self.place(Cow::Owned(entry));
+    }
+
+    fn place(&mut self, entry: Cow<'_, Entry>) {
         self.newest = self.newest.max(Some(entry.stamp));
         match &entry.change {
             Change::Erase => {
                 if self.erasure.as_ref().is_none_or(|erasure| erasure.stamp < entry.stamp) {
                     self.machines.retain(|_, other| other.stamp > entry.stamp);
                     self.people.retain(|stamp, _| *stamp > entry.stamp);
-                    self.erasure = Some(entry.clone());
+                    self.erasure = Some(entry.into_owned());
                 }
             }
-            _ if self.is_void(entry) => {}
+            _ if self.is_void(&entry) => {}
             // Only people hold registers that can be released; from a machine it means nothing.
             Change::Release(_) if !entry.source.is_people() => {}
             _ if entry.source.is_people() => {
-                self.people.entry(entry.stamp).or_insert_with(|| entry.clone());
+                self.people.entry(entry.stamp).or_insert_with(|| entry.into_owned());
             }
             _ => match self.machines.get_mut(&entry.source) {
                 Some(held) if held.stamp >= entry.stamp => {}
-                Some(held) => *held = entry.clone(),
+                Some(held) => *held = entry.into_owned(),
                 None => {
-                    self.machines.insert(entry.source.clone(), entry.clone());
+                    self.machines.insert(entry.source.clone(), entry.into_owned());
                 }
             },
         }

@@ -1,16 +1,17 @@
 //! How a record's state looks to a reader: who outranks whom, what is visible, what is in conflict.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, btree_map};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::change::{BlobRef, Change, Entry, Kind, Provenance, Put, SetName, Source};
 use crate::element::Element;
+use crate::evidence::Confidence;
 use crate::id::{Digest, Key, RecordId};
 use crate::merge::{Register, State, touches};
 use crate::stamp::Stamp;
-use crate::statement::Statement;
+use crate::statement::{Language, Statement, Value};
 
 /// A statement as the record shows it: evidence made whole, and who said it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,14 +86,33 @@ impl Record {
     pub fn first(&self, element: &Element) -> Option<&str> {
         self.all(element).find_map(|said| said.statement.value.as_text())
     }
+}
 
-    /// A digest of all that is published of it: two views with the same digest look the same to every harvester and reader,
-    /// so a change from one to the other moves no datestamp. Evidence is not part of it.
-    pub fn visible(&self) -> Digest {
+/// What is published of a record, without the evidence and without copies: all that decides whether a change is visible.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outline<'s> {
+    /// What it describes.
+    pub kind: Kind,
+    /// No source is live, or people removed it.
+    pub deleted: bool,
+    /// It was removed for legal reasons.
+    pub erased: bool,
+    /// The sets it is in.
+    pub sets: BTreeSet<SetName>,
+    /// What is said, by element in reading order.
+    pub statements: Vec<&'s Statement>,
+    blobs: BTreeSet<&'s BlobRef>,
+    provenance: BTreeSet<&'s Provenance>,
+}
+
+impl Outline<'_> {
+    /// Two outlines with the same digest look the same to every harvester and reader, so a change from one to the other
+    /// moves no datestamp.
+    pub fn digest(&self) -> Digest {
         let statements: Vec<_> = self
             .statements
             .iter()
-            .map(|Said { statement, .. }| (&statement.element, &statement.value, &statement.language))
+            .map(|statement| (&statement.element, &statement.value, &statement.language))
             .collect();
         let published = (self.deleted, self.erased, self.kind, &self.sets, statements, &self.blobs, &self.provenance);
         let text = serde_json::to_vec(&published).expect("plain values have a JSON form");
@@ -100,46 +120,72 @@ impl Record {
     }
 }
 
+/// A statement on its way into a view, with the change it stands in.
+type Spoken<'s> = (&'s Entry, &'s Put, &'s Statement);
+
 impl State {
-    /// The record this state shows.
-    pub fn view(&self, id: RecordId) -> Record {
-        let puts = || self.machines().values().filter_map(put_of);
+    /// What is published of it.
+    pub fn outline(&self) -> Outline<'_> {
+        self.look().0
+    }
+
+    /// The outline, and the statements in it with where they stand.
+    fn look(&self) -> (Outline<'_>, Vec<Spoken<'_>>) {
         let people = || self.people().values().filter_map(put_of);
-        let mut live: Vec<(&Entry, &Put)> = puts().collect();
+        let mut live: Vec<(&Entry, &Put)> = self.machines().values().filter_map(put_of).collect();
         // Newest first: what a reader sees first, and what decides the kind, is what was said last.
         live.sort_by_key(|(entry, _)| std::cmp::Reverse(entry.stamp));
 
         let deleted = self.is_deleted(!live.is_empty());
         let kind = live.first().map(|(_, put)| put.kind).or_else(|| people().next_back().map(|(_, put)| put.kind));
         let mut sets: BTreeSet<SetName> = kind.map(SetName::of_kind).into_iter().collect();
-        let kind = kind.unwrap_or_default();
         sets.extend(self.machines().keys().map(SetName::of_source));
-        let mut keys = BTreeSet::new();
         let mut blobs = BTreeSet::new();
         let mut provenance = BTreeSet::new();
         for (_, put) in live.iter().copied().chain(people()) {
             sets.extend(put.sets.iter().flat_map(SetName::with_parents));
-            keys.extend(put.keys.iter().cloned());
-            blobs.extend(put.blobs.iter().cloned());
-            provenance.extend(put.provenance.iter().cloned());
+            if !deleted {
+                blobs.extend(&put.blobs);
+                provenance.extend(&put.provenance);
+            }
         }
+        let spoken = if deleted { Vec::new() } else { self.spoken(&live) };
+        let statements = spoken.iter().map(|(_, _, statement)| *statement).collect();
+        let erased = self.is_erased();
+        (Outline { kind: kind.unwrap_or_default(), deleted, erased, sets, statements, blobs, provenance }, spoken)
+    }
 
+    /// The record this state shows.
+    pub fn view(&self, id: RecordId) -> Record {
+        let (outline, spoken) = self.look();
+        let puts = self.machines().values().chain(self.people().values()).filter_map(put_of);
+        let keys: BTreeSet<&Key> = puts.flat_map(|(_, put)| &put.keys).collect();
         let voices = self.machines().values().map(|entry| Voice {
             source: entry.source.clone(),
             stamp: entry.stamp,
             live: matches!(entry.change, Change::Put(_)),
         });
+        let statements = spoken.into_iter().map(|(entry, put, statement)| Said {
+            statement: Statement {
+                element: statement.element.clone(),
+                value: statement.value.clone(),
+                language: statement.language.clone(),
+                evidence: statement.evidence.or(&put.evidence),
+            },
+            source: entry.source.clone(),
+            stamp: entry.stamp,
+        });
         Record {
             id,
-            kind,
-            deleted,
-            erased: self.is_erased(),
+            kind: outline.kind,
+            deleted: outline.deleted,
+            erased: outline.erased,
             stamp: self.newest(),
-            keys: keys.into_iter().collect(),
-            sets,
-            statements: if deleted { Vec::new() } else { self.statements(&live) },
-            blobs: if deleted { Vec::new() } else { blobs.into_iter().collect() },
-            provenance: if deleted { Vec::new() } else { provenance.into_iter().collect() },
+            keys: keys.into_iter().cloned().collect(),
+            statements: statements.collect(),
+            blobs: outline.blobs.into_iter().cloned().collect(),
+            provenance: outline.provenance.into_iter().cloned().collect(),
+            sets: outline.sets,
             voices: voices.chain(self.people_voice()).collect(),
             conflicts: self.conflicts(),
         }
@@ -168,7 +214,8 @@ impl State {
         put.elements().into_iter().any(|element| self.released(Some(element)) < Some(entry.stamp))
     }
 
-    fn statements(&self, live: &[(&Entry, &Put)]) -> Vec<Said> {
+    /// What is said and by whom: people's word on the elements they hold, the machines' on all others.
+    fn spoken<'s>(&'s self, live: &[(&'s Entry, &'s Put)]) -> Vec<Spoken<'s>> {
         // What people hold: for each element the newest put since its release.
         let mut held: BTreeMap<&Element, (&Entry, &Put)> = BTreeMap::new();
         for (entry, put) in self.people().values().filter_map(put_of) {
@@ -178,43 +225,34 @@ impl State {
                 }
             }
         }
-        let mut statements: Vec<Said> = Vec::new();
-        let mut seen: BTreeMap<(&Element, &crate::Value, Option<&str>), usize> = BTreeMap::new();
-        let say = |entry: &Entry, put: &Put, statement: &'_ Statement| Said {
-            statement: Statement { evidence: statement.evidence.or(&put.evidence), ..statement.clone() },
-            source: entry.source.clone(),
-            stamp: entry.stamp,
-        };
+        let mut spoken: Vec<Spoken> = Vec::new();
         for (element, (entry, put)) in &held {
-            for statement in put.statements.iter().filter(|statement| statement.element == **element) {
-                statements.push(say(entry, put, statement));
-            }
+            let said = put.statements.iter().filter(|statement| statement.element == **element);
+            spoken.extend(said.map(|statement| (*entry, *put, statement)));
         }
+        let mut seen: BTreeMap<(&Element, &Value, Option<&Language>), usize> = BTreeMap::new();
         for (entry, put) in live {
             for statement in put.statements.iter().filter(|statement| !held.contains_key(&statement.element)) {
-                let language = statement.language.as_ref().map(|language| language.tag());
-                let said = say(entry, put, statement);
-                match seen.entry((&statement.element, &statement.value, language)) {
+                match seen.entry((&statement.element, &statement.value, statement.language.as_ref())) {
                     // Two sources that say the same are shown as one, with the better evidence.
-                    std::collections::btree_map::Entry::Occupied(place) => {
-                        let shown = &mut statements[*place.get()];
-                        if said.statement.evidence.confidence > shown.statement.evidence.confidence {
-                            *shown = said;
+                    btree_map::Entry::Occupied(place) => {
+                        let shown = &mut spoken[*place.get()];
+                        if sureness(put, statement) > sureness(shown.1, shown.2) {
+                            *shown = (entry, put, statement);
                         }
                     }
-                    std::collections::btree_map::Entry::Vacant(place) => {
-                        place.insert(statements.len());
-                        statements.push(said);
+                    btree_map::Entry::Vacant(place) => {
+                        place.insert(spoken.len());
+                        spoken.push((entry, put, statement));
                     }
                 }
             }
         }
         // Stable: within an element the order of the source stays, since the order of authors means something.
-        statements.sort_by(|a, b| {
-            let key = |said: &Said| said.statement.element.rank();
-            key(a).cmp(&key(b)).then_with(|| a.statement.element.cmp(&b.statement.element))
+        spoken.sort_by(|(.., a), (.., b)| {
+            a.element.rank().cmp(&b.element.rank()).then_with(|| a.element.cmp(&b.element))
         });
-        statements
+        spoken
     }
 
     fn people_voice(&self) -> Option<Voice> {
@@ -263,8 +301,12 @@ fn put_of(entry: &Entry) -> Option<(&Entry, &Put)> {
     }
 }
 
+fn sureness(put: &Put, statement: &Statement) -> Option<Confidence> {
+    statement.evidence.confidence.or(put.evidence.confidence)
+}
+
 /// What an entry says in one register, without evidence: people who agree are not in conflict.
-fn word_on<'a>(entry: &'a Entry, register: &Register) -> (u8, Vec<(&'a crate::Value, &'a Option<crate::Language>)>) {
+fn word_on<'a>(entry: &'a Entry, register: &Register) -> (u8, Vec<(&'a Value, &'a Option<Language>)>) {
     match (&entry.change, register) {
         (Change::Put(put), Register::Element(element)) => {
             let values = put.statements.iter().filter(|statement| statement.element == *element);

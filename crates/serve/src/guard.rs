@@ -8,7 +8,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tower_http::classify::{ServerErrorsAsFailures, SharedClassifier};
-use tower_http::trace::TraceLayer;
+use tower_http::trace::{DefaultOnRequest, TraceLayer};
 
 use crate::failure::Failure;
 
@@ -52,11 +52,20 @@ pub(crate) fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
         .into_response()
 }
 
-type Trace = TraceLayer<SharedClassifier<ServerErrorsAsFailures>, fn(&Request) -> tracing::Span>;
+type Trace = TraceLayer<
+    SharedClassifier<ServerErrorsAsFailures>,
+    fn(&Request) -> tracing::Span,
+    DefaultOnRequest,
+    fn(&Response, Duration, &tracing::Span),
+>;
 
-/// The request log. The query is left out: it may hold a token.
+/// The request log: one line for each answer. The query is left out: it may hold a token.
 pub(crate) fn trace() -> Trace {
     let span: fn(&Request) -> tracing::Span =
         |request| tracing::info_span!("request", method = %request.method(), path = request.uri().path());
-    TraceLayer::new_for_http().make_span_with(span)
+    let answered: fn(&Response, Duration, &tracing::Span) = |response, latency, _| {
+        let milliseconds = latency.as_secs_f64() * 1000.0;
+        tracing::info!(status = response.status().as_u16(), milliseconds, "answered");
+    };
+    TraceLayer::new_for_http().make_span_with(span).on_response(answered)
 }

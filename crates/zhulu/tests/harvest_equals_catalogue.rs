@@ -64,7 +64,8 @@ async fn portrait_of_theirs(catalogue: &Catalogue, ours: &Portrait) -> Portrait 
         let said: Vec<&Statement> = stored.record.statements.iter().map(|said| &said.statement).collect();
         let metadata = if stored.record.deleted { String::new() } else { dublin_core::write(said) };
         let provenance = stored.record.provenance.first();
-        let sets = stored.record.sets.iter().map(ToString::to_string).filter(|set| !set.starts_with("source-http")).collect();
+        let sets =
+            stored.record.sets.iter().map(ToString::to_string).filter(|set| !set.starts_with("source-http")).collect();
         // Of a deleted record no provenance is kept; that it is deleted says enough.
         let datestamp = provenance.map_or(datestamp.clone(), |provenance| provenance.datestamp.clone());
         portrait.insert(identifier.clone(), (datestamp, stored.record.deleted, sets, metadata));
@@ -100,7 +101,8 @@ async fn every_page_size(settings: Settings) {
     let catalogue = Catalogue::open(settings).await.unwrap();
     let drafts = (0..RECORDS).map(|number| draft(number, &format!("题名 {number}"))).collect();
     catalogue.append(Batch::of(drafts)).await.unwrap();
-    let withdrawn = |number: usize| Draft::delete(Source::machine("test"), Key::Oai(format!("local:{number}")).record());
+    let withdrawn =
+        |number: usize| Draft::delete(Source::machine("test"), Key::Oai(format!("local:{number}")).record());
     catalogue.append(Batch::of(vec![withdrawn(3), withdrawn(8)])).await.unwrap();
     catalogue.delete(Key::Oai("local:5".into()).record(), "lin").await.unwrap();
     let ours = portrait_of_ours(&catalogue).await;
@@ -150,7 +152,8 @@ async fn on_postgres() {
     let folder = tempfile::tempdir().unwrap();
     // A database of its own: the rows of a schema would do, but this crate knows no SQL.
     let name = format!("harvest{}", std::process::id());
-    let made = std::process::Command::new("psql").args([&server, "-qc", &format!("CREATE DATABASE {name}")]).status().unwrap();
+    let made =
+        std::process::Command::new("psql").args([&server, "-qc", &format!("CREATE DATABASE {name}")]).status().unwrap();
     assert!(made.success());
     let address = server.replacen("/postgres?", &format!("/{name}?"), 1).parse().unwrap();
     every_page_size(Settings { address, ..Settings::in_folder(folder.path()) }).await;

@@ -124,7 +124,10 @@ impl PostgresStore {
         schema::prepare(&transaction, &shared.name).await?;
         let (node, secret) = (NodeId::random(), crate::store::new_secret());
         let sql = "INSERT INTO head VALUES (1, $1, $2, 0, 0, NULL, NULL, 0, 0, 0, 0, 0) ON CONFLICT (id) DO NOTHING";
-        transaction.execute(sql, &[&node.as_bytes().as_slice(), &secret.as_slice()]).await.map_err(|reason| shared.error(reason))?;
+        transaction
+            .execute(sql, &[&node.as_bytes().as_slice(), &secret.as_slice()])
+            .await
+            .map_err(|reason| shared.error(reason))?;
         transaction.commit().await.map_err(|reason| shared.error(reason))?;
         drop(connection);
 

@@ -11,7 +11,7 @@ use zhulu_record::{Datestamp, Digest, Entry, NodeId, RecordId, Source, Stamp, St
 use super::{Shared, damaged};
 use crate::error::Error;
 use crate::row::{Filter, Listing, Logged, SetInfo, SourceRow, Stored, TokenRow};
-use crate::sequencer::{HeadRow, RecordRow};
+use crate::sequencer::{HeadRow, RecordRow, likeness_of};
 use crate::store::{Audit, LOG_BYTES, Tallies};
 
 type Parameter<'a> = &'a (dyn ToSql + Sync);
@@ -51,6 +51,7 @@ impl Shared {
             merged_into,
             live: self.json(row, 5)?,
             sets: self.json(row, 6)?,
+            new: false,
         })
     }
 
@@ -281,7 +282,7 @@ pub(super) async fn by_key(shared: &Shared, key: RecordId) -> Result<Option<Reco
 
 pub(super) async fn alike(shared: &Shared, record: RecordId, limit: usize) -> Result<Vec<RecordId>, Error> {
     let Some(stored) = stored(shared, &[record]).await?.pop().flatten() else { return Ok(Vec::new()) };
-    let likeness = crate::sequencer::likeness(&stored.record);
+    let likeness = likeness_of(&stored.record);
     let likeness: Vec<&[u8]> = likeness.iter().map(|like| like.as_slice()).collect();
     let sql = "SELECT DISTINCT record FROM likeness WHERE likeness = ANY($1) AND record <> $2 ORDER BY record LIMIT $3";
     let rows = shared.query_pool(sql, &[&likeness, &record.as_bytes().as_slice(), &(limit as i64)]).await?;

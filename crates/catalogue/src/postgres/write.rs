@@ -229,20 +229,60 @@ async fn save(
     Ok(orphaned)
 }
 
-async fn save_log(transaction: &Transaction<'_>, writes: &Writes) -> Result<(), tokio_postgres::Error> {
-    if writes.log.is_empty() {
+/// From how many rows on a COPY costs less than a statement with arrays. It takes a round trip more, and a half of the work
+/// for each row.
+const COPY_FROM: usize = 64;
+
+/// Rows of a table that are known to be new, by the shorter way for their number.
+async fn insert(
+    transaction: &Transaction<'_>,
+    table: &str,
+    columns: &[(&str, Type)],
+    rows: &[Vec<&(dyn ToSql + Sync)>],
+) -> Result<(), tokio_postgres::Error> {
+    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+    let names = names.join(", ");
+    if rows.len() < COPY_FROM {
+        let places: Vec<String> = (1..=columns.len()).map(|place| format!("${place}")).collect();
+        let sql = format!("INSERT INTO {table} ({names}) VALUES ({})", places.join(", "));
+        let statement = transaction.prepare_cached(&sql).await?;
+        // Sent one behind the other without waiting for the answers.
+        futures::future::try_join_all(rows.iter().map(|row| transaction.execute(&statement, row))).await?;
         return Ok(());
     }
-    let sink = transaction.copy_in("COPY log (seq, stamp, record, datestamp, body) FROM STDIN BINARY").await?;
-    let writer = BinaryCopyInWriter::new(sink, &[Type::INT8, Type::BYTEA, Type::BYTEA, Type::INT8, Type::TEXT]);
-    let mut writer = std::pin::pin!(writer);
-    for row in &writes.log {
-        let (stamp, record) = (row.stamp.to_bytes(), row.record.as_bytes());
-        let parameters: [&(dyn ToSql + Sync); 5] =
-            [&(row.seq as i64), &stamp.as_slice(), &record.as_slice(), &row.datestamp.seconds(), &row.body];
-        writer.as_mut().write(&parameters).await?;
+    let sink = transaction.copy_in(&format!("COPY {table} ({names}) FROM STDIN BINARY")).await?;
+    let types: Vec<Type> = columns.iter().map(|(_, kind)| kind.clone()).collect();
+    let mut writer = std::pin::pin!(BinaryCopyInWriter::new(sink, &types));
+    for row in rows {
+        writer.as_mut().write(row).await?;
     }
     writer.finish().await.map(|_| ())
+}
+
+async fn save_log(transaction: &Transaction<'_>, writes: &Writes) -> Result<(), tokio_postgres::Error> {
+    let cells: Vec<_> = writes
+        .log
+        .iter()
+        .map(|row| {
+            (
+                row.seq as i64,
+                row.stamp.to_bytes().to_vec(),
+                row.record.as_bytes().as_slice(),
+                row.datestamp.seconds(),
+                &row.body,
+            )
+        })
+        .collect();
+    let rows: Vec<_> =
+        cells.iter().map(|cell| vec![&cell.0 as &(dyn ToSql + Sync), &cell.1, &cell.2, &cell.3, cell.4]).collect();
+    let columns = [
+        ("seq", Type::INT8),
+        ("stamp", Type::BYTEA),
+        ("record", Type::BYTEA),
+        ("datestamp", Type::INT8),
+        ("body", Type::TEXT),
+    ];
+    insert(transaction, "log", &columns, &rows).await
 }
 
 /// Arrays for `unnest`, which takes many rows in one statement.
@@ -265,24 +305,7 @@ async fn save_rows(
         let sql = "INSERT INTO blob SELECT * FROM unnest($1::bytea[], $2::bigint[]) ON CONFLICT DO NOTHING";
         run(sql, &[&digests, &seqs]).await?;
     }
-    if !writes.records.is_empty() {
-        let rows = &writes.records;
-        let ids = bytes_of(rows, |row| row.id.as_bytes());
-        let datestamps: Vec<i64> = rows.iter().map(|row| row.datestamp.seconds()).collect();
-        let seqs: Vec<i64> = rows.iter().map(|row| row.seq as i64).collect();
-        let deleted: Vec<i64> = rows.iter().map(|row| i64::from(row.deleted)).collect();
-        let merged: Vec<Option<&[u8]>> =
-            rows.iter().map(|row| row.merged_into.as_ref().map(|id| id.as_bytes().as_slice())).collect();
-        let live: Vec<String> =
-            rows.iter().map(|row| serde_json::to_string(&row.live).expect("numbers have a JSON form")).collect();
-        let sets: Vec<String> =
-            rows.iter().map(|row| serde_json::to_string(&row.sets).expect("names have a JSON form")).collect();
-        let sql = "INSERT INTO record (id, datestamp, seq, deleted, merged_into, live, sets) \
-                   SELECT * FROM unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[], $6::text[], $7::text[]) \
-                   ON CONFLICT (id) DO UPDATE SET datestamp = excluded.datestamp, seq = excluded.seq, \
-                   deleted = excluded.deleted, merged_into = excluded.merged_into, live = excluded.live, sets = excluded.sets";
-        run(sql, &[&ids, &datestamps, &seqs, &deleted, &merged, &live, &sets]).await?;
-    }
+    save_records(transaction, writes).await?;
     for (loser, winner) in &writes.repointed {
         let sql = "UPDATE record SET merged_into = $2 WHERE merged_into = $1";
         run(sql, &[&loser.as_bytes().as_slice(), &winner.as_bytes().as_slice()]).await?;
@@ -304,12 +327,10 @@ async fn save_rows(
                    WHERE l.likeness = gone.likeness AND l.record = gone.record";
         run(sql, &[&likes, &records]).await?;
     }
-    if !writes.won_likeness.is_empty() {
-        let likes = bytes_of(&writes.won_likeness, |(like, _)| like);
-        let records = bytes_of(&writes.won_likeness, |(_, record)| record.as_bytes());
-        let sql = "INSERT INTO likeness SELECT * FROM unnest($1::bytea[], $2::bytea[]) ON CONFLICT DO NOTHING";
-        run(sql, &[&likes, &records]).await?;
-    }
+    let cells: Vec<_> =
+        writes.won_likeness.iter().map(|(like, record)| (like.as_slice(), record.as_bytes().as_slice())).collect();
+    let rows: Vec<_> = cells.iter().map(|cell| vec![&cell.0 as &(dyn ToSql + Sync), &cell.1]).collect();
+    insert(transaction, "likeness", &[("likeness", Type::BYTEA), ("record", Type::BYTEA)], &rows).await?;
     for entry in &writes.quarantined {
         let body = serde_json::to_string(entry).expect("an entry has a JSON form");
         let sql = "INSERT INTO quarantine (stamp, due, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
@@ -360,12 +381,53 @@ async fn save_sets(
         let statement = transaction.prepare_cached(sql).await?;
         transaction.execute(&statement, &[&sets, &datestamps, &records]).await?;
     }
-    if !writes.joined_sets.is_empty() {
-        let (sets, datestamps, records) = columns(&writes.joined_sets);
-        let sql = "INSERT INTO membership SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[])";
-        let statement = transaction.prepare_cached(sql).await?;
-        transaction.execute(&statement, &[&sets, &datestamps, &records]).await?;
+    let cells: Vec<_> = writes
+        .joined_sets
+        .iter()
+        .map(|(set, datestamp, record)| (set_ids[set], datestamp.seconds(), record.as_bytes().as_slice()))
+        .collect();
+    let rows: Vec<_> = cells.iter().map(|cell| vec![&cell.0 as &(dyn ToSql + Sync), &cell.1, &cell.2]).collect();
+    let columns = [("set_id", Type::INT8), ("datestamp", Type::INT8), ("record", Type::BYTEA)];
+    insert(transaction, "membership", &columns, &rows).await
+}
+
+/// Rows of records: new ones are inserted, known ones replaced.
+async fn save_records(transaction: &Transaction<'_>, writes: &Writes) -> Result<(), tokio_postgres::Error> {
+    let json = |value: &dyn Fn() -> serde_json::Result<String>| value().expect("numbers and names have a JSON form");
+    let cells: Vec<_> = writes
+        .records
+        .iter()
+        .map(|row| {
+            (
+                row.id.as_bytes().as_slice(),
+                row.datestamp.seconds(),
+                row.seq as i64,
+                i64::from(row.deleted),
+                row.merged_into.as_ref().map(|id| id.as_bytes().as_slice()),
+                json(&|| serde_json::to_string(&row.live)),
+                json(&|| serde_json::to_string(&row.sets)),
+            )
+        })
+        .collect();
+    let (mut new, mut known) = (Vec::new(), Vec::new());
+    for (cell, row) in cells.iter().zip(&writes.records) {
+        let cells: Vec<&(dyn ToSql + Sync)> = vec![&cell.0, &cell.1, &cell.2, &cell.3, &cell.4, &cell.5, &cell.6];
+        if row.new { new.push(cells) } else { known.push(cells) }
     }
+    let columns = [
+        ("id", Type::BYTEA),
+        ("datestamp", Type::INT8),
+        ("seq", Type::INT8),
+        ("deleted", Type::INT8),
+        ("merged_into", Type::BYTEA),
+        ("live", Type::TEXT),
+        ("sets", Type::TEXT),
+    ];
+    insert(transaction, "record", &columns, &new).await?;
+    let sql = "UPDATE record SET datestamp = $2, seq = $3, deleted = $4, merged_into = $5, live = $6, sets = $7 WHERE id = $1";
+    let statement = transaction.prepare_cached(sql).await?;
+    // Sent one behind the other without waiting for the answers.
+    futures::future::try_join_all(known.iter().map(|row| transaction.execute(&statement, row))).await?;
     Ok(())
 }
 

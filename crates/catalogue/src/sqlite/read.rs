@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Result, Row};
 use zhulu_record::{Datestamp, Digest, Entry, NodeId, RecordId, SetName, Source, Stamp, State};
 
 use crate::row::{Filter, Listing, Logged, SetInfo, SourceRow, Stored, TokenRow};
-use crate::sequencer::{HeadRow, RecordRow};
+use crate::sequencer::{HeadRow, RecordRow, likeness_of};
 use crate::store::{Audit, LOG_BYTES, Tallies};
 
 /// What stands in a column is not what was written there: reported as damage.
@@ -98,6 +98,7 @@ fn record_row(row: &Row) -> Result<RecordRow> {
         merged_into,
         live: json(row, 5)?,
         sets: json(row, 6)?,
+        new: false,
     })
 }
 
@@ -223,7 +224,7 @@ pub(super) fn alike(connection: &Connection, record: RecordId, limit: usize) -> 
     let mut statement =
         connection.prepare_cached("SELECT record FROM likeness WHERE likeness = ?1 AND record <> ?2 LIMIT ?3")?;
     let mut found = Vec::new();
-    for like in crate::sequencer::likeness(&stored.record) {
+    for like in likeness_of(&stored.record) {
         let parameters = (like.as_slice(), record.as_bytes().as_slice(), limit as i64);
         for other in statement.query_map(parameters, |row| id(row, 0))? {
             let other = other?;

@@ -134,7 +134,9 @@ pub(crate) const TABLES: &[(&str, &str)] = &[
 
 /// The form of the database, if it is one of ours that we know; an empty one has form 0. Changes nothing.
 pub(crate) fn check(connection: &Connection, name: &str) -> Result<i64, Error> {
-    let ask = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(|error| super::error(name, error));
+    let ask = |sql: &str| {
+        connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(|error| super::error(name, error))
+    };
     let (found, application) = (ask("PRAGMA user_version")?, ask("PRAGMA application_id")?);
     if ask("SELECT count(*) FROM sqlite_schema")? > 0 && application != i64::from(APPLICATION_ID) {
         let reason = "it is an SQLite file, but no zhulu catalogue".to_owned();

@@ -74,6 +74,8 @@ pub(super) async fn samples(State(site): SiteState, _: Person) -> Result<Redirec
 
 /// The files of a folder, in order.
 fn files(folder: &Path) -> Option<Vec<PathBuf>> {
+    // Whole paths: the worker that reads them may run in another folder.
+    let folder = std::path::absolute(folder).ok()?;
     let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).collect();
     // Notes about the samples are not samples.
     let is_sample = |path: &PathBuf| {

@@ -95,7 +95,7 @@ pub(super) fn pages(words: Words, record: &Record) -> Markup {
                                         @for edges in *boxes {
                                             @let [left, top, right, bottom] = edges;
                                             @let again = !drawn.insert((page, edges));
-                                            rect.again[again] x=(left) y=(top) width=(right.saturating_sub(*left)) height=(bottom.saturating_sub(*top)) {}
+                                            rect class=[again.then_some("again")] x=(left) y=(top) width=(right.saturating_sub(*left)) height=(bottom.saturating_sub(*top)) {}
                                         }
                                     }
                                 }

@@ -8,8 +8,8 @@ use zhulu_record::Element;
 use crate::context::Context;
 use crate::exit::{Completion, usage};
 use crate::find::find;
-use crate::place;
 use crate::output::{Output, say};
+use crate::place;
 use crate::table::plain;
 
 /// Remove everything ever said about a record, for good
