@@ -92,7 +92,7 @@ impl Corpus {
         for _ in 0..4 {
             dice.roll(2);
         }
-        let chinese = number % 4 == 0;
+        let chinese = number.is_multiple_of(4);
         let (language, words, gap) = if chinese { ("zh", &self.chinese, "") } else { ("en", &self.english, " ") };
         let text = |dice: &mut Dice, count: usize| (0..count).map(|_| dice.word(words)).collect::<Vec<_>>().join(gap);
         let mut say = Vec::with_capacity(14);

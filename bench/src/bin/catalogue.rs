@@ -273,7 +273,8 @@ async fn bare_postgres() -> Result<(Duration, u64)> {
             writer.finish().await?;
             Ok(())
         };
-        let cells: Vec<(i64, &[u8], &[u8], i64, &str, &str, &str)> = rows
+        type Cells<'r> = (i64, &'r [u8], &'r [u8], i64, &'r str, &'r str, &'r str);
+        let cells: Vec<Cells> = rows
             .iter()
             .map(|row| (row.get(0), row.get(1), row.get(2), row.get(3), row.get(4), row.get(5), row.get(6)))
             .collect();

@@ -3,6 +3,8 @@
 //!
 //! The process that is killed is this test program itself, started again as a writer.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops where it is")]
+
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

@@ -1,6 +1,8 @@
 //! The merge, by its invariants: any order, any duplication, any relay give the same state; people outrank machines until
 //! they release; a machine's delete withdraws only its own say; conflicts are seen; erasure leaves nothing.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops where it is")]
+
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;

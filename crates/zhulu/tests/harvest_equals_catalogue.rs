@@ -1,6 +1,8 @@
 //! What is harvested from us is what we have: `harvest(serve(catalogue)) == catalogue`, at every page size, with deletions,
 //! over real HTTP on a loopback address, also when records change between two harvests.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops where it is")]
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
@@ -33,7 +35,7 @@ fn draft(number: usize, title: &str) -> Draft {
         Statement::new(Element::ISSUED, "2009-05"),
         Statement::new(Element::TEXT, "the text is never published"),
     ];
-    let sets = [if number % 2 == 0 { "even" } else { "odd:inner" }.parse().unwrap()].into();
+    let sets = [if number.is_multiple_of(2) { "even" } else { "odd:inner" }.parse().unwrap()].into();
     let put = Put { keys: vec![Key::Oai(format!("local:{number}"))], statements, sets, ..Put::default() };
     Draft::put(Source::machine("test"), put).unwrap()
 }

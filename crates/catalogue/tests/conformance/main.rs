@@ -3,6 +3,8 @@
 //! The PostgreSQL half needs a server: `./test` starts one and names it in `ZHULU_TEST_POSTGRES`; each test works in a
 //! schema of its own there.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops where it is")]
+
 mod append;
 mod blob;
 mod concurrent;

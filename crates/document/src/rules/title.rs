@@ -49,8 +49,9 @@ pub(super) fn find(lines: &[Line]) -> Option<Heading> {
                 continue;
             }
             let heading = Heading { end: start, title: Claim { value, lines: group }, subtitle: None };
-            // Two letters in a huge size are a logo or an initial.
-            if !is_kind && !is_journal(lines, &heading.title) && (scripts.han >= 4 || scripts.letters() >= 8) {
+            // Two letters in a huge size are a logo or an initial; without sizes the first line is the title, however short.
+            let long_enough = lines[first].frame().is_none() || scripts.han >= 4 || scripts.letters() >= 8;
+            if !is_kind && !is_journal(lines, &heading.title) && long_enough {
                 return Some(with_subtitle(lines, heading));
             }
             if !is_kind && fallback.is_none() {

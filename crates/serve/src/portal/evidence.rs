@@ -82,7 +82,7 @@ pub(super) fn pages(words: Words, record: &Record) -> Markup {
     let mut drawn = BTreeSet::new();
     html! {
         @if !pages.is_empty() && super::file::document(record).is_some() {
-            aside.pages aria-label=(words.say("page-image")) {
+            aside.pages aria-label=(words.say("page-image")) tabindex="0" {
                 @for (page, boxes) in pages.iter().take(PAGES) {
                     @let label = words.with("at-page", &[("n", (*page).into())]);
                     figure {
