@@ -55,7 +55,7 @@ pub struct Receipt {
     pub seq: u64,
     /// For each draft, then each entry: its record and what became of it.
     pub outcomes: Vec<(RecordId, Outcome)>,
-    /// Blobs that an erasure in this batch left without any reference: to be removed.
+    /// Blobs that an erasure, or a change refused because of one, left without any reference: to be removed.
     pub orphaned: Vec<Digest>,
 }
 

@@ -95,6 +95,8 @@ pub(crate) struct Writes {
     pub(crate) quarantined: Vec<Entry>,
     pub(crate) released: Vec<Stamp>,
     pub(crate) cursors: Vec<(Source, String)>,
+    /// Files of changes that were refused: unless an entry refers to them, they must not stay.
+    pub(crate) unwanted: Vec<Digest>,
     pub(crate) head: Option<HeadRow>,
 }
 
@@ -278,6 +280,9 @@ impl Desk {
         if !draft.source.is_people() {
             let keys = draft_keys(&draft).iter().map(|key| self.owner(key.record()));
             if keys.chain([record]).any(|id| self.working.get(&id).is_some_and(|working| working.state.is_erased())) {
+                if let Change::Put(put) = &draft.change {
+                    self.writes.unwanted.extend(put.blobs.iter().map(|blob| blob.digest));
+                }
                 return (record, Outcome::Erased);
             }
             // A source that says again, to the letter, what it says already adds nothing but length to the log.

@@ -170,10 +170,10 @@ async fn commit(
     // Cloned, because a lost connection means doing it all again.
     let mut receipts: Vec<Receipt> = batches.iter().cloned().map(|batch| desk.take(batch)).collect();
     let writes = desk.finish();
-    if writes.is_empty() {
-        return Ok(receipts);
+    let mut orphaned = unreferenced(shared, &transaction, &writes.unwanted).await?;
+    if !writes.is_empty() {
+        orphaned.extend(save(shared, &transaction, &writes, set_ids).await?);
     }
-    let orphaned = save(shared, &transaction, &writes, set_ids).await?;
     for receipt in &mut receipts {
         receipt.orphaned.clone_from(&orphaned);
     }
@@ -450,11 +450,20 @@ async fn purge(
             digests.insert(shared.digest(&row, 0)?);
         }
     }
+    unreferenced(shared, transaction, &digests).await
+}
+
+/// Those of the blobs that no entry refers to.
+async fn unreferenced<'d>(
+    shared: &Shared,
+    transaction: &Transaction<'_>,
+    digests: impl IntoIterator<Item = &'d Digest>,
+) -> Result<Vec<Digest>, Error> {
     let mut orphaned = Vec::new();
     for digest in digests {
         let sql = "SELECT 1 FROM blob WHERE digest = $1 LIMIT 1";
         if shared.query(transaction, sql, &[&digest.as_bytes().as_slice()]).await?.is_empty() {
-            orphaned.push(digest);
+            orphaned.push(*digest);
         }
     }
     Ok(orphaned)

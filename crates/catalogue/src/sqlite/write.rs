@@ -123,11 +123,13 @@ impl Writer {
         desk.release(released);
         let mut receipts: Vec<Receipt> = batches.into_iter().map(|batch| desk.take(batch)).collect();
         let writes = desk.finish();
+        let mut orphaned = unreferenced(&transaction, &writes.unwanted)?;
         if writes.is_empty() {
-            return Ok(receipts);
+            transaction.rollback()?;
+        } else {
+            orphaned.extend(save(&transaction, &writes, &mut self.set_ids)?);
+            transaction.commit()?;
         }
-        let orphaned = save(&transaction, &writes, &mut self.set_ids)?;
-        transaction.commit()?;
         if !writes.purges.is_empty() {
             self.scrub()?;
         }
@@ -352,11 +354,19 @@ fn purge(transaction: &Transaction, record: RecordId, erasure: Stamp) -> rusqlit
             digests.insert(digest?);
         }
     }
+    unreferenced(transaction, &digests)
+}
+
+/// Those of the blobs that no entry refers to.
+fn unreferenced<'d>(
+    transaction: &Transaction,
+    digests: impl IntoIterator<Item = &'d Digest>,
+) -> rusqlite::Result<Vec<Digest>> {
     let mut used = transaction.prepare_cached("SELECT 1 FROM blob WHERE digest = ?1")?;
     let mut orphaned = Vec::new();
     for digest in digests {
         if !used.exists([digest.as_bytes().as_slice()])? {
-            orphaned.push(digest);
+            orphaned.push(*digest);
         }
     }
     Ok(orphaned)

@@ -58,8 +58,11 @@ async fn erasure_leaves_a_marker_and_not_a_byte_else(place: Place) {
     assert_eq!(catalogue.search(query, None).await.unwrap().total, 0);
     sound(&catalogue).await;
 
+    // The file is read again: its bytes are kept before anybody knows that they must not be.
+    catalogue.blobs().put(SECRET.into()).await.unwrap();
     let again = append(&catalogue, vec![Draft::put(machine("m"), secret.clone()).unwrap()]).await;
     assert_eq!(outcomes(&again), [Outcome::Erased], "a machine does not bring it back");
+    assert!(!catalogue.blobs().has(digest).await.unwrap() && catalogue.blobs().has(shared).await.unwrap());
     let by_other_key = titled(&["a2"], SECRET);
     let again = append(&catalogue, vec![Draft::put(machine("m"), by_other_key).unwrap()]).await;
     assert_eq!(outcomes(&again), [Outcome::Erased], "nor by its other key");
