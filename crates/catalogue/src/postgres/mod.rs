@@ -19,8 +19,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use jiff::Timestamp;
+use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::sync::{mpsc, oneshot};
+use tokio_postgres::config::SslMode;
 use tokio_postgres::{Config, NoTls};
+use tokio_postgres_rustls::MakeRustlsConnect;
 use zhulu_record::{Datestamp, Digest, Entry, Key, NodeId, RecordId, Source, Stamp};
 
 use crate::address::Address;
@@ -91,6 +94,18 @@ pub(super) fn damaged(name: &str, reason: impl ToString) -> Error {
     Error::Damaged { catalogue: name.to_owned(), reason: reason.to_string() }
 }
 
+/// An encrypted connection to a server whose certificate this machine trusts.
+fn encryption(name: &str) -> Result<MakeRustlsConnect, Error> {
+    let failed = |reason: rustls::Error| Error::Unavailable { catalogue: name.to_owned(), reason: reason.to_string() };
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .and_then(BuilderVerifierExt::with_platform_verifier)
+        .map_err(failed)?
+        .with_no_client_auth();
+    Ok(MakeRustlsConnect::new(config))
+}
+
 impl PostgresStore {
     /// Opens the catalogue in this database (in the first schema of its search path), making it if it is not there.
     pub(crate) async fn open(url: &str, now: Now) -> Result<PostgresStore, Error> {
@@ -107,8 +122,12 @@ impl PostgresStore {
         config.connect_timeout(Duration::from_secs(10));
         config.application_name("zhulu");
         // Verified: each connection is asked for an answer before it is used, so one that died while idle is replaced.
-        let manager =
-            Manager::from_config(config, NoTls, ManagerConfig { recycling_method: RecyclingMethod::Verified });
+        let settings = ManagerConfig { recycling_method: RecyclingMethod::Verified };
+        // Half a promise is none: a connection that would be encrypted only if it happens to work protects nothing.
+        let manager = match config.get_ssl_mode() {
+            SslMode::Require => Manager::from_config(config, encryption(&name)?, settings),
+            _ => Manager::from_config(config, NoTls, settings),
+        };
         let pool = Pool::builder(manager)
             .max_size(CONNECTIONS)
             .runtime(Runtime::Tokio1)

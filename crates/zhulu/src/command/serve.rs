@@ -23,6 +23,9 @@ use crate::signal;
 /// How long requests under way may go on when the process is told to stop.
 const GRACE: Duration = Duration::from_secs(15);
 
+/// The wait before the log is first tidied: a start should be busy with people, not with housekeeping.
+const TIDY_DELAY: Duration = Duration::from_secs(10 * 60);
+
 /// The wait before the index is tried again after trouble.
 const INDEX_PAUSE: Duration = Duration::from_secs(2);
 
@@ -75,6 +78,7 @@ impl Serve {
             WorkSettings { intake: context.intake(), ..WorkSettings::default() },
             told(stopped.clone()),
         ));
+        let tidying = tokio::spawn(tidy(catalogue.clone(), config.retention_days));
         let index = tokio::spawn(follow(catalogue));
         let mut server = tokio::spawn(zhulu_serve::run(listener, zhulu_serve::app(app), told(stopped)));
         let served = tokio::select! {
@@ -101,6 +105,7 @@ impl Serve {
             result = ending => result?,
             () = signal::stop() => {}
         }
+        tidying.abort();
         index.abort();
         Ok(Completion::Done)
     }
@@ -119,6 +124,18 @@ async fn follow(catalogue: Catalogue) {
             tracing::warn!(%error, "the search index stays behind; trying again");
         }
         tokio::time::sleep(INDEX_PAUSE).await;
+    }
+}
+
+/// Keeps the log from growing with what machines have long said anew: soon after the start, and then daily.
+async fn tidy(catalogue: Catalogue, days: u32) {
+    tokio::time::sleep(TIDY_DELAY).await;
+    loop {
+        match catalogue.compact(Duration::from_secs(u64::from(days) * 24 * 60 * 60)).await {
+            Ok(report) => tracing::info!(entries = report.entries, files = report.blobs, "compacted the log"),
+            Err(error) => tracing::warn!(%error, "the log could not be compacted; trying again tomorrow"),
+        }
+        tokio::time::sleep(Duration::from_secs(24 * 60 * 60)).await;
     }
 }
 
