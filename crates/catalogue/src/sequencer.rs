@@ -14,7 +14,8 @@ use zhulu_record::{
     Stamp, State, Statement,
 };
 
-use crate::row::{Batch, Logged, Outcome, Receipt};
+use crate::row::{Batch, Head, Logged, Outcome, Receipt, Stored};
+use crate::store::Audit;
 
 /// The one row that says where the log stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +32,13 @@ pub(crate) struct HeadRow {
     pub(crate) compacted: u64,
 }
 
+impl From<HeadRow> for Head {
+    fn from(row: HeadRow) -> Head {
+        let HeadRow { node, seq, datestamp, earliest, records, deleted, .. } = row;
+        Head { node, seq, datestamp, earliest, records, deleted }
+    }
+}
+
 /// A record's row: where it stands in this node's time, and which entries of the log make it what it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RecordRow {
@@ -45,6 +53,21 @@ pub(crate) struct RecordRow {
     pub(crate) sets: BTreeSet<SetName>,
     /// Whether the store has no row of it yet.
     pub(crate) new: bool,
+}
+
+impl RecordRow {
+    /// The record as readers see it, made from its live entries.
+    pub(crate) fn stored(self, live: &[Logged]) -> Stored {
+        let mut record = State::of(live.iter().map(|logged| &logged.entry)).view(self.id);
+        record.sets = self.sets;
+        Stored { datestamp: self.datestamp, seq: self.seq, record, merged_into: self.merged_into }
+    }
+
+    /// The row as verification sees it, with what else is stored of the record.
+    pub(crate) fn audit(self, memberships: Vec<(SetName, Datestamp)>, history: Vec<Logged>) -> Audit {
+        let RecordRow { id, datestamp, deleted, merged_into, live, sets, .. } = self;
+        Audit { id, datestamp, deleted, merged_into, live, sets, memberships, history }
+    }
 }
 
 /// A row of the log.

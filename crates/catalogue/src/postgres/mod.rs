@@ -182,15 +182,7 @@ impl Store for PostgresStore {
 
     async fn head(&self) -> Result<Head, Error> {
         let connection = self.connection().await?;
-        let head = read::head(&self.shared, &connection).await?;
-        Ok(Head {
-            node: head.node,
-            seq: head.seq,
-            datestamp: head.datestamp,
-            earliest: head.earliest,
-            records: head.records,
-            deleted: head.deleted,
-        })
+        read::head(&self.shared, &connection).await.map(Head::from)
     }
 
     async fn horizon(&self) -> Result<Datestamp, Error> {

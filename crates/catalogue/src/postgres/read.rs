@@ -6,7 +6,7 @@ use deadpool_postgres::GenericClient;
 use futures::TryStreamExt;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
-use zhulu_record::{Datestamp, Digest, Entry, NodeId, RecordId, Source, Stamp, State};
+use zhulu_record::{Datestamp, Digest, Entry, NodeId, RecordId, Source, Stamp};
 
 use super::{Shared, damaged};
 use crate::error::Error;
@@ -172,12 +172,6 @@ async fn with_entries(
         .collect()
 }
 
-fn show((row, entries): (RecordRow, Vec<Logged>)) -> Stored {
-    let mut record = State::of(entries.iter().map(|logged| &logged.entry)).view(row.id);
-    record.sets = row.sets;
-    Stored { datestamp: row.datestamp, seq: row.seq, record, merged_into: row.merged_into }
-}
-
 /// A read-only transaction that sees one moment.
 macro_rules! snapshot {
     ($shared:expr, $connection:ident) => {
@@ -196,7 +190,8 @@ pub(super) async fn stored(shared: &Shared, ids: &[RecordId]) -> Result<Vec<Opti
     let mut connection = shared.connection().await?;
     let transaction = snapshot!(shared, connection)?;
     let found = records(shared, &transaction, ids).await?;
-    let mut found: HashMap<RecordId, Stored> = found.into_iter().map(|found| (found.0.id, show(found))).collect();
+    let mut found: HashMap<RecordId, Stored> =
+        found.into_iter().map(|(row, live)| (row.id, row.stored(&live))).collect();
     Ok(ids.iter().map(|id| found.remove(id)).collect())
 }
 
@@ -246,7 +241,7 @@ pub(super) async fn list(shared: &Shared, listing: &Listing) -> Result<Vec<Store
     let transaction = snapshot!(shared, connection)?;
     let rows = shared.query(&transaction, &sql, &parameters).await?;
     let rows = rows.iter().map(|row| shared.record_row(row)).collect::<Result<Vec<_>, Error>>()?;
-    Ok(with_entries(shared, &transaction, rows).await?.into_iter().map(show).collect())
+    Ok(with_entries(shared, &transaction, rows).await?.into_iter().map(|(row, live)| row.stored(&live)).collect())
 }
 
 pub(super) async fn count(shared: &Shared, filter: &Filter) -> Result<u64, Error> {
@@ -359,15 +354,9 @@ pub(super) async fn audit(shared: &Shared, after: Option<RecordId>, limit: usize
         let name = row.get::<_, &str>(1).parse().map_err(|reason| damaged(&shared.name, reason))?;
         memberships.entry(shared.id(&row, 0)?).or_default().push((name, datestamp(&row, 2)));
     }
-    let audit = |row: RecordRow| Audit {
-        history: histories.remove(&row.id).unwrap_or_default(),
-        memberships: memberships.remove(&row.id).unwrap_or_default(),
-        id: row.id,
-        datestamp: row.datestamp,
-        deleted: row.deleted,
-        merged_into: row.merged_into,
-        live: row.live,
-        sets: row.sets,
+    let audit = |row: RecordRow| {
+        let (memberships, history) = (memberships.remove(&row.id), histories.remove(&row.id));
+        row.audit(memberships.unwrap_or_default(), history.unwrap_or_default())
     };
     Ok(rows.into_iter().map(audit).collect())
 }

@@ -225,15 +225,7 @@ impl Store for SqliteStore {
     }
 
     async fn head(&self) -> Result<Head, Error> {
-        let head = self.read(read::head).await?;
-        Ok(Head {
-            node: head.node,
-            seq: head.seq,
-            datestamp: head.datestamp,
-            earliest: head.earliest,
-            records: head.records,
-            deleted: head.deleted,
-        })
+        self.read(read::head).await.map(Head::from)
     }
 
     async fn horizon(&self) -> Result<Datestamp, Error> {

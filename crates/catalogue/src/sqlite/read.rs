@@ -2,7 +2,7 @@
 
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Result, Row};
-use zhulu_record::{Datestamp, Digest, Entry, NodeId, RecordId, SetName, Source, Stamp, State};
+use zhulu_record::{Datestamp, Digest, Entry, NodeId, RecordId, SetName, Source, Stamp};
 
 use crate::row::{Filter, Listing, Logged, SetInfo, SourceRow, Stored, TokenRow};
 use crate::sequencer::{HeadRow, RecordRow, likeness_of};
@@ -116,14 +116,8 @@ fn live(connection: &Connection, row: &RecordRow) -> Result<Vec<Logged>> {
     row.live.iter().map(|seq| entry.query_row([*seq as i64], logged)).collect()
 }
 
-fn show(row: RecordRow, entries: &[Logged]) -> Stored {
-    let mut record = State::of(entries.iter().map(|logged| &logged.entry)).view(row.id);
-    record.sets = row.sets;
-    Stored { datestamp: row.datestamp, seq: row.seq, record, merged_into: row.merged_into }
-}
-
 pub(super) fn stored(connection: &Connection, id: RecordId) -> Result<Option<Stored>> {
-    Ok(record(connection, id)?.map(|(row, entries)| show(row, &entries)))
+    Ok(record(connection, id)?.map(|(row, entries)| row.stored(&entries)))
 }
 
 pub(super) fn history(connection: &Connection, id: RecordId) -> Result<Vec<Logged>> {
@@ -176,7 +170,7 @@ pub(super) fn list(connection: &Connection, listing: &Listing) -> Result<Vec<Sto
     rows.into_iter()
         .map(|row| {
             let entries = live(&transaction, &row)?;
-            Ok(show(row, &entries))
+            Ok(row.stored(&entries))
         })
         .collect()
 }
@@ -299,16 +293,8 @@ pub(super) fn audit(connection: &Connection, after: Option<RecordId>, limit: usi
                 memberships.push((set.clone(), row.datestamp));
             }
         }
-        audits.push(Audit {
-            history: history(&transaction, row.id)?,
-            id: row.id,
-            datestamp: row.datestamp,
-            deleted: row.deleted,
-            merged_into: row.merged_into,
-            live: row.live,
-            sets: row.sets,
-            memberships,
-        });
+        let history = history(&transaction, row.id)?;
+        audits.push(row.audit(memberships, history));
     }
     Ok(audits)
 }
