@@ -8,16 +8,27 @@
 //! `text`) that turns bytes into lines with their looks and place, and `rules` turns lines into statements; a further reader or a
 //! trained tagger takes its place between the two without the callers noticing.
 
+mod audio;
+mod container;
 mod extract;
 mod foreign;
 mod format;
+mod image;
 mod language;
 mod line;
+mod markup;
+mod media;
+mod office;
 mod page_image;
 mod pdf;
+pub mod pronom;
+mod property;
 mod rules;
 mod text;
+mod xmp;
 
 pub use extract::{Document, Method, extract};
 pub use format::{Format, identify};
 pub use page_image::{MAX_WIDTH, page_image};
+pub use pdf::pdf_text;
+pub use property::{Property, properties, property};

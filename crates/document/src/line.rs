@@ -26,6 +26,8 @@ pub(crate) enum Spot {
     Page(u32, Frame),
     /// In a paragraph, counted from 1.
     Paragraph(u32),
+    /// On a slide, counted from 1.
+    Slide(u32),
 }
 
 /// A rectangle on a page in points, from its top left corner; `page` is the page's own width and height.
@@ -54,7 +56,7 @@ impl Line {
     pub(crate) fn frame(&self) -> Option<Frame> {
         match self.spot {
             Spot::Page(_, frame) => Some(frame),
-            Spot::Paragraph(_) => None,
+            Spot::Paragraph(_) | Spot::Slide(_) => None,
         }
     }
 
@@ -103,6 +105,7 @@ pub(crate) fn place<'a>(lines: impl IntoIterator<Item = &'a Line>) -> Option<Pla
     let first = lines.next()?;
     match first.spot {
         Spot::Paragraph(number) => Some(Place::Paragraph(number)),
+        Spot::Slide(number) => Some(Place::Slide(number)),
         Spot::Page(page, frame) => {
             let mut boxes = vec![frame.thousandths()];
             boxes.extend(lines.filter_map(|line| match line.spot {

@@ -1,6 +1,6 @@
 //! A picture of a page, for people who want to see where a value was read.
 
-use hayro::hayro_interpret::{InterpreterCache, InterpreterSettings};
+use hayro::hayro_interpret::InterpreterSettings;
 use hayro::vello_cpu::color::palette::css::WHITE;
 use hayro::{PixmapSettings, RenderCache, RenderSettings, render};
 use hayro_syntax::Pdf;
@@ -36,7 +36,9 @@ fn draw(bytes: Vec<u8>, index: usize, width: f32) -> Option<Vec<u8>> {
         return None;
     }
     // The renderer cannot be stopped half way, so a run that only counts the work decides whether to start it.
-    pdf::glyphs(&pdf, index, &InterpreterCache::new()).ok()?;
+    if !pdf::is_drawable(&pdf, index) {
+        return None;
+    }
     // The product may fall a hair short of the width asked for, and the renderer cuts fractions off.
     let settings = PixmapSettings {
         x_scale: (width + 0.01) / page_width,

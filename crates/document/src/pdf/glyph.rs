@@ -1,31 +1,6 @@
-//! The letters of a page: which, where, how large. A device for the interpreter that draws nothing and notes everything.
+//! The letters of a page as the reader of its content notes them down: which, where, how large.
 
 use std::collections::HashMap;
-
-use hayro_interpret::font::{Glyph as FontGlyph, GlyphRun};
-use hayro_interpret::hayro_cmap::BfString;
-use hayro_interpret::kurbo::{BezPath, Rect};
-use hayro_interpret::{
-    BlendMode, ClipPath, Context, Device, DrawMode, DrawProps, Image, ImageDrawProps, InterpreterCache,
-    InterpreterSettings, SoftMask, TransformExt, interpret_page,
-};
-use hayro_syntax::Pdf;
-
-use crate::foreign::{self, Failure};
-use crate::language::is_wide;
-
-/// How much drawing a page may hold. A dense page of text has 10,000 letters, a map 200,000 paths; beyond this is an attack or a
-/// mistake, and reading on would hold up the queue.
-const MAX_WORK: usize = 1_000_000;
-
-/// A letter costs memory as well, and so counts as several paths.
-const WORK_PER_GLYPH: usize = 4;
-
-/// Every form drawn clips first, and forms in forms can double at each level: this is what bounds them.
-const WORK_PER_CLIP: usize = 10;
-
-/// An image counts as one piece of work for every so many of its pixels: decoding, not drawing, is its price.
-const PIXELS_PER_WORK: u64 = 1000;
 
 /// One letter (or ligature) on a page.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +25,8 @@ pub(crate) struct PageGlyphs {
     pub(crate) glyphs: Vec<Glyph>,
     /// How many letters have no known meaning.
     pub(crate) unmapped: usize,
+    /// How many pieces of the content could not be unpacked.
+    pub(crate) lost: usize,
     /// The page's width and height in points, as it is shown.
     pub(crate) size: (f32, f32),
 }
@@ -61,137 +38,80 @@ impl PageGlyphs {
     }
 }
 
-/// Read the letters of a page, counted from 0. The cache holds the document's fonts from page to page; after a failure it may be
-/// half-made and must not be used again.
-pub(crate) fn glyphs<'a>(pdf: &'a Pdf, index: usize, cache: &InterpreterCache<'a>) -> Result<PageGlyphs, Failure> {
-    foreign::call(|| {
-        let Some(page) = pdf.pages().get(index) else { return PageGlyphs::default() };
-        let (width, height) = page.render_dimensions();
-        let frame = Rect::new(0.0, 0.0, f64::from(width), f64::from(height));
-        let settings = InterpreterSettings::default();
-        let mut context = Context::new(page.initial_transform(true).to_kurbo(), frame, cache, page.xref(), settings);
-        let mut collector =
-            Collector { page: PageGlyphs { size: (width, height), ..PageGlyphs::default() }, ..Collector::default() };
-        interpret_page(page, &mut context, &mut collector);
-        collector.page
-    })
+/// Finds letters that are drawn twice: outlines are drawn after fills, and poor men's bold is the same text again a little to the side.
+#[derive(Debug, Default)]
+pub(super) struct Drawn {
+    /// Where each character was last drawn, by cells of four points.
+    last: HashMap<(char, i32, i32), (f32, f32), Quick>,
 }
 
-#[derive(Default)]
-struct Collector {
-    page: PageGlyphs,
-    work: usize,
-    /// Where each character was last drawn, by cells of a point: finds what is drawn twice.
-    drawn: HashMap<(char, i32, i32), (f32, f32)>,
-}
-
-impl Collector {
-    fn work(&mut self, amount: usize) {
-        self.work = self.work.saturating_add(amount);
-        if self.work > MAX_WORK {
-            foreign::enough();
-        }
-    }
-
-    /// Whether the same character was drawn at nearly the same place before: outlines are drawn after fills, and poor
-    /// men's bold is the same text again a little to the side.
-    fn is_repeated(&mut self, first: char, glyph: &Glyph) -> bool {
+impl Drawn {
+    /// Whether the same character was drawn at nearly the same place before.
+    pub(super) fn is_repeated(&mut self, first: char, glyph: &Glyph) -> bool {
         let reach = (0.2 * glyph.size).min(0.5 * (glyph.right - glyph.left).abs()).max(0.05);
         // The cell is as large as the reach of the largest usual text, so that neighbours suffice.
         let cell = |value: f32| (value / 4.0).floor() as i32;
         let (x, y) = (cell(glyph.left), cell(glyph.baseline));
-        for (dx, dy) in [(0, 0), (-1, 0), (1, 0), (0, -1), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)] {
-            if let Some((left, baseline)) = self.drawn.get(&(first, x.wrapping_add(dx), y.wrapping_add(dy)))
-                && (left - glyph.left).abs() < reach
-                && (baseline - glyph.baseline).abs() < reach
-            {
-                return true;
+        // Only the cells that the reach touches are looked into.
+        let (left, right) = (cell(glyph.left - reach), cell(glyph.left + reach));
+        let (top, bottom) = (cell(glyph.baseline - reach), cell(glyph.baseline + reach));
+        for row in top.max(y - 1)..=bottom.min(y + 1) {
+            for column in left.max(x - 1)..=right.min(x + 1) {
+                if let Some((left, baseline)) = self.last.get(&(first, column, row))
+                    && (left - glyph.left).abs() < reach
+                    && (baseline - glyph.baseline).abs() < reach
+                {
+                    return true;
+                }
             }
         }
-        self.drawn.insert((first, x, y), (glyph.left, glyph.baseline));
+        self.last.insert((first, x, y), (glyph.left, glyph.baseline));
         false
     }
 }
 
-impl<'a> Device<'a> for Collector {
-    fn draw_glyph_run(&mut self, run: &GlyphRun<'_, 'a>, props: DrawProps<'a>, _: &DrawMode) {
-        self.work(1 + WORK_PER_GLYPH * run.glyphs().len());
-        let bold = run.glyphs().first().is_some_and(|glyph| is_bold(glyph));
-        for glyph in run.glyphs() {
-            let [a, b, c, d, x, y] = (props.transform * glyph.transform()).as_coeffs();
-            let size = c.hypot(d) * 1000.0;
-            // Text that runs along the edge of the page (a stamp of the archive it came from) is not part of it.
-            let upright = a > 0.0 && b.abs() < 0.1 * a && d < 0.0;
-            let (width, height) = self.page.size;
-            let inside = (-1.0..=f64::from(width) + 1.0).contains(&x) && (-1.0..=f64::from(height) + 1.0).contains(&y);
-            if !upright || !inside || !(0.5..=2000.0).contains(&size) {
-                continue;
-            }
-            let Some(text) = reading(glyph) else {
-                self.page.unmapped += 1;
-                continue;
-            };
-            let Some(first) = text.chars().next() else { continue };
-            let advance = match &**glyph {
-                FontGlyph::Outline(outline) => outline.advance_width(),
-                FontGlyph::Type3(type3) => type3.advance_width(),
-            };
-            let advance = advance.map(|units| f64::from(units) * a).filter(|width| *width > 0.0 && *width < 3.0 * size);
-            let advance = advance.unwrap_or(if is_wide(first) { size } else { 0.5 * size });
-            let glyph = Glyph {
-                text,
-                left: x as f32,
-                right: (x + advance) as f32,
-                baseline: y as f32,
-                size: size as f32,
-                bold,
-            };
-            if first.is_whitespace() || !self.is_repeated(first, &glyph) {
-                self.page.glyphs.push(glyph);
-            }
+/// A hash of a few small numbers: the table is asked several times for every letter, and an attacker gains nothing from collisions that
+/// the bound on a page's letters does not cover.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Quick;
+
+impl std::hash::BuildHasher for Quick {
+    type Hasher = QuickHasher;
+
+    fn build_hasher(&self) -> QuickHasher {
+        QuickHasher(0)
+    }
+}
+
+/// See [`Quick`].
+pub(super) struct QuickHasher(u64);
+
+impl std::hash::Hasher for QuickHasher {
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 29
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u32(u32::from(*byte));
         }
     }
 
-    fn draw_path(&mut self, _: &BezPath, _: DrawProps<'a>, _: &DrawMode) {
-        self.work(1);
+    fn write_u32(&mut self, value: u32) {
+        self.0 = (self.0.rotate_left(23) ^ u64::from(value)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 
-    fn push_clip_path(&mut self, _: &ClipPath) {
-        self.work(WORK_PER_CLIP);
+    fn write_i32(&mut self, value: i32) {
+        self.write_u32(value as u32);
     }
-
-    fn push_transparency_group(&mut self, _: f32, _: Option<SoftMask<'a>>, _: BlendMode) {
-        self.work(1);
-    }
-
-    fn draw_image(&mut self, image: Image<'a, '_>, _: ImageDrawProps<'a>) {
-        let pixels = u64::from(image.width()) * u64::from(image.height());
-        self.work(1 + usize::try_from(pixels / PIXELS_PER_WORK).unwrap_or(MAX_WORK));
-    }
-
-    fn pop_clip(&mut self) {}
-
-    fn pop_transparency_group(&mut self) {}
 }
 
-/// Whether a glyph's font is bold. Type 1 fonts do not say.
-fn is_bold(glyph: &FontGlyph<'_>) -> bool {
-    let FontGlyph::Outline(outline) = glyph else { return false };
-    let Some(font) = outline.font_data() else { return false };
-    let named = font.postscript_name.as_deref().unwrap_or_default().to_lowercase();
-    font.weight.is_some_and(|weight| weight >= 600)
-        || ["bold", "black", "heavy", "simhei"].iter().any(|word| named.contains(word))
-}
-
-/// What a glyph reads as, with ligatures taken apart; `None` if the file does not say.
-fn reading(glyph: &FontGlyph<'_>) -> Option<String> {
-    let text = match glyph.as_unicode()? {
-        BfString::Char(c) => c.to_string(),
-        BfString::String(text) => text,
-    };
+/// A text as it is kept: ligatures taken apart, private characters refused. `None` if nothing with a meaning is left.
+pub(super) fn clean(text: &str) -> Option<String> {
     let mut clean = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
+            ' '..='~' => clean.push(c),
             'ﬀ' => clean.push_str("ff"),
             'ﬁ' => clean.push_str("fi"),
             'ﬂ' => clean.push_str("fl"),

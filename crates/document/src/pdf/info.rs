@@ -20,6 +20,8 @@ pub(crate) struct Info {
     pub(crate) producer: Option<String>,
     pub(crate) created: Option<String>,
     pub(crate) modified: Option<String>,
+    /// Everything else the file says of itself, by native names.
+    pub(super) more: Vec<(String, String)>,
 }
 
 impl Info {
@@ -34,10 +36,11 @@ impl Info {
             producer: text(&metadata.producer),
             created: metadata.creation_date.and_then(instant),
             modified: metadata.modification_date.and_then(instant),
+            more: Vec::new(),
         }
     }
 
-    /// All of them by the names they have in the file, as they came.
+    /// All of them by the names they have in the file, with their group, as they came.
     pub(crate) fn properties(&self) -> Vec<(String, String)> {
         let named = [
             ("Title", &self.title),
@@ -49,13 +52,14 @@ impl Info {
             ("CreationDate", &self.created),
             ("ModDate", &self.modified),
         ];
-        named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?))).collect()
+        let named = named.into_iter().filter_map(|(name, value)| Some((format!("Info:{name}"), value.clone()?)));
+        named.chain(self.more.iter().cloned()).collect()
     }
 }
 
 /// A text of the dictionary. The standard knows UTF-16, UTF-8 with a mark, and a Latin set; Chinese programs also write plain
 /// GBK, which no standard allows and every viewer shows.
-fn decode(bytes: &[u8]) -> Option<String> {
+pub(super) fn decode(bytes: &[u8]) -> Option<String> {
     let bytes = &bytes[..bytes.len().min(4 * MAX_CHARS)];
     let marked =
         bytes.starts_with(&[0xfe, 0xff]) || bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xef, 0xbb, 0xbf]);

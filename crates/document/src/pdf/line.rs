@@ -305,7 +305,7 @@ mod tests {
     }
 
     fn read(glyphs: Vec<Glyph>) -> Vec<Line> {
-        lines(PageGlyphs { glyphs, unmapped: 0, size: (600.0, 800.0) }, 1)
+        lines(PageGlyphs { glyphs, size: (600.0, 800.0), ..PageGlyphs::default() }, 1)
     }
 
     #[test]

@@ -70,8 +70,8 @@ pub(crate) fn apply(pages: &[Vec<Line>], reach: Reach) -> Vec<Statement> {
     let main = heading.as_ref().and_then(|heading| language::of(&heading.title.value));
     let passages = label::passages(&lines, heading.as_ref().map_or(&[], |heading| &heading.title.lines));
     if let Some(heading) = &heading {
-        // A reader without sizes makes the first line the largest; that is then the rule.
-        let sized = heading.title.lines.first().is_some_and(|index| first[*index].frame().is_some());
+        // A reader without sizes makes the first line the largest; that is then the rule. Further down only its size can have told it.
+        let sized = heading.title.lines.first().is_some_and(|index| *index > 0 || first[*index].frame().is_some());
         let (by, sure) =
             if sized { ("rule:largest-font", confidence::TITLE) } else { ("rule:first-line", confidence::FIRST_LINE) };
         sayings.say(Element::TITLE, &heading.title, main, by, sure);
