@@ -197,21 +197,10 @@ fn tag_name(kind: &[u8]) -> String {
     format!("MP4:{name}")
 }
 
-/// Seconds since 1970 as a date in the form EXIF has.
+/// Seconds since 1970 as a date in the form EXIF has; empty for a time no calendar has.
 fn date(seconds: i64) -> String {
-    let days = seconds.div_euclid(86_400);
-    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    // Counting years from March makes the leap day the last of its year.
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!("{year:04}:{month:02}:{day:02} {hour:02}:{minute:02}:{second:02}")
+    jiff::Timestamp::from_second(seconds)
+        .map_or_else(|_| String::new(), |time| time.strftime("%Y:%m:%d %H:%M:%S").to_string())
 }
 
 #[cfg(test)]

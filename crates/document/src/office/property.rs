@@ -43,25 +43,10 @@ pub(crate) fn clean(text: &str) -> String {
     kept.trim().to_owned()
 }
 
-/// Whole days since 1970 as a date.
-fn date(days: i64) -> (i64, u32, u32) {
-    // The calendar repeats every 400 years of 146,097 days; years are counted from March, so that the leap day is the last.
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let day = shifted.rem_euclid(146_097);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let of_year = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let of_month = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (year + era * 400 + i64::from(month <= 2), month as u32, of_month as u32)
-}
-
-/// Seconds since 1970 as ISO 8601.
+/// Seconds since 1970 as ISO 8601; empty for a time no calendar has.
 pub(crate) fn instant(seconds: i64) -> String {
-    let (year, month, day) = date(seconds.div_euclid(86_400));
-    let second = seconds.rem_euclid(86_400);
-    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", second / 3600, second / 60 % 60, second % 60)
+    jiff::Timestamp::from_second(seconds)
+        .map_or_else(|_| String::new(), |time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
 }
 
 /// Windows' count of tenths of microseconds since 1601, if it is a day since there are such files.
