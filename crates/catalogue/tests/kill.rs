@@ -112,11 +112,21 @@ async fn killed_at_random_moments(address: &str, folder: &Path) {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         let life = Duration::from_millis((state >> 33) % 180);
         let lines = BufReader::new(writer.stdout.take().unwrap());
+        let (began, beginning) = std::sync::mpsc::channel();
         let reader = std::thread::spawn(move || {
-            lines.lines().map_while(Result::ok).filter_map(|line| acknowledged(&line)).last()
+            let numbers = lines.lines().map_while(Result::ok).filter_map(|line| acknowledged(&line));
+            numbers
+                .inspect(|_| {
+                    // Only the first is waited for.
+                    let _ = began.send(());
+                })
+                .last()
         });
-        // Starting up takes as long as it takes; some are killed while they do, most while they write.
-        std::thread::sleep(Duration::from_millis(if round % 10 == 9 { 5 } else { 120 }) + life);
+        // Most are killed while they write, however long they took to start; some while they start.
+        if round % 10 != 9 {
+            beginning.recv_timeout(Duration::from_secs(60)).expect("the writer gets to write");
+        }
+        std::thread::sleep(life);
         writer.kill().unwrap();
         writer.wait().unwrap();
         let last = reader.join().unwrap().unwrap_or(0);
